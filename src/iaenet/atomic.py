@@ -1,0 +1,64 @@
+"""Files that are there in full or not at all."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from iaenet.errors import InvalidInputError
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """An empty file beside `path` to write to, which takes its place when the block ends without an error.
+
+    It is on the disk before it is renamed, so that `path` names the old content or the new one even if the power fails.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(f"{folder}/a.txt") as beside:
+    ...         _ = beside.write_text("all of it")
+    ...         before = os.listdir(folder) == ["a.txt"]
+    ...     before, os.listdir(folder)
+    (False, ['a.txt'])
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise InvalidInputError(f"{target} is a folder; give the name of a file")
+    beside = target.with_name(f"{unfinished(target)}{secrets.token_hex(4)}.tmp")
+    try:
+        os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    except FileNotFoundError:
+        raise InvalidInputError(f"{target}: there is no folder {target.parent}; make it first") from None
+    except OSError as failure:
+        raise type(failure)(failure.errno, f"cannot be written: {failure.strerror}", str(target)) from None
+    try:
+        yield beside
+        sync(beside)
+        os.replace(beside, target)
+        sync(target.parent)
+    finally:
+        with suppress(FileNotFoundError):
+            beside.unlink()
+
+
+def unfinished(path: Path) -> str:
+    """How the names of unfinished files of this one begin.
+
+    >>> unfinished(Path("data/a.h5"))
+    '.a.h5.'
+    """
+    return f".{path.name}."
+
+
+def sync(path: str | os.PathLike[str]) -> None:
+    """Wait until a file or folder is on the disk.
+
+    >>> sync(".")
+    """
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

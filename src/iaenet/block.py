@@ -1,0 +1,279 @@
+"""The IAE block: integral autoencoders in several domains at once, merged point by point.
+
+Every layer of the network has the same four steps, which is what makes ragged batches, other output points and
+streaming one piece of code (`iae_net.py`):
+
+    local    what a point knows by itself          pointwise
+    reduce   what the layer must know of a function  a sum over points, any discretization
+    latent   fixed-size computation
+    expand   the new value at a point              pointwise, at any point
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Protocol, TypedDict, Unpack
+
+import torch
+from torch import Tensor, nn
+
+from iaenet.axiswise import AxiswiseDecoder, AxiswiseEncoder
+from iaenet.domain import Domain, Identity
+from iaenet.geometry import Basis, Geometry, Sites, coordinate_count
+from iaenet.integral import IntegralDecoder, IntegralEncoder, KernelOptions
+from iaenet.latent import LatentNetwork
+from iaenet.precision import FullLinear
+
+Codes = list[Tensor]
+
+
+class Layer(Protocol):
+    """The four steps of a layer, and the bases that it uses for analysis and synthesis."""
+
+    @property
+    def bases(self) -> Sequence[tuple[Basis, Basis]]:
+        """Bases that are worth making ahead."""
+        ...
+
+    def local(self, history: Sequence[Tensor]) -> Tensor:
+        """Earlier outputs `(b, n, c)` at some points -> the layer's input a there."""
+        ...
+
+    def reduce(self, a: Tensor, geometry: Geometry) -> Codes:
+        """What the layer must know of the function; a sum over points."""
+        ...
+
+    def latent(self, moments: Codes) -> Codes:
+        """Fixed-size computation, first axis b."""
+        ...
+
+    def expand(self, codes: Codes, a: Tensor, geometry: Geometry) -> Tensor:
+        """The layer's output `(b, n, c)` at some points."""
+        ...
+
+
+def linear(channels_in: int, channels_out: int, *, terms: int = 1, bias: bool = True) -> nn.Linear:
+    """A pointwise linear layer that keeps amplitudes: variance 1 / (fan-in * terms), zero bias.
+
+    PyTorch's default shrinks a signal by 0.58 a layer; after four blocks nothing of the input would be left at first.
+    `terms` is how many such layers are summed.
+    """
+    layer = FullLinear(channels_in, channels_out, bias=bias)
+    nn.init.normal_(layer.weight, std=1 / math.sqrt(channels_in * terms))
+    if bias:
+        nn.init.zeros_(layer.bias)
+    return layer
+
+
+class ChannelMLP(nn.Module):
+    """`v + B sigma(A v)` over channels, the same at every point (eq. mlp)."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.hidden = linear(channels, channels)
+        self.out = linear(channels, channels)
+
+    def forward(self, v: Tensor) -> Tensor:
+        """Values `(..., c)` -> `(..., c)`."""
+        return v + self.out(nn.functional.gelu(self.hidden(v)))
+
+
+class IAE(nn.Module):
+    """Integral autoencoder `Phi: a -> v -> u -> b` (section iae): encoder, phi_0, decoder.
+
+    `shape` is the latent grid, `rank` the hidden width r of both kernels. `axiswise` works along each axis in turn and
+    needs tensor grids; otherwise any points will do.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        coordinates: Sequence[int],
+        shape: Sequence[int],
+        rank: int,
+        *,
+        auxiliary: bool = True,
+        channel_mlp: bool = True,
+        depth: int = 1,
+        dense: bool = False,
+        axiswise: bool = False,
+    ) -> None:
+        super().__init__()
+        options: KernelOptions = {"auxiliary": auxiliary, "depth": depth}
+        self.encoder: IntegralEncoder | AxiswiseEncoder
+        self.decoder: IntegralDecoder | AxiswiseDecoder
+        if axiswise:
+            self.encoder = AxiswiseEncoder(channels, coordinates, shape, rank, **options)
+            self.decoder = AxiswiseDecoder(channels, coordinates, shape, rank, **options)
+        else:
+            self.encoder = IntegralEncoder(channels, sum(coordinates), math.prod(shape), rank, **options)
+            self.decoder = IntegralDecoder(channels, sum(coordinates), math.prod(shape), rank, **options)
+        self.mix = ChannelMLP(channels) if channel_mlp else nn.Identity()
+        self.phi_0 = LatentNetwork(shape, dense=dense, depth=depth)
+
+    def reduce(self, a: Tensor, sites: Sites) -> Tensor:
+        """Moments of values `(b, n, c)`; a sum over points."""
+        return self.encoder.reduce(a, sites)
+
+    def latent(self, moments: Tensor) -> Tensor:
+        """Moments -> v -> u -> the decoder's code."""
+        v = self.encoder.latent(moments)
+        u = self.phi_0(self.mix(v))
+        return self.decoder.code(u)
+
+    def expand(self, code: Tensor, a: Tensor, sites: Sites) -> Tensor:
+        """Values `(b, n, c)` of b; `a` are the values of the input at the same points."""
+        return self.decoder.expand(code, a, sites)
+
+    def forward(self, a: Tensor, sites: Sites) -> Tensor:
+        """Values `(b, n, c)` -> `(b, n, c)` on the same points."""
+        return self.expand(self.latent(self.reduce(a, sites)), a, sites)
+
+
+class IAEOptions(TypedDict, total=False):
+    """Options that a block hands on to the `IAE` of each branch."""
+
+    auxiliary: bool
+    channel_mlp: bool
+    depth: int
+    dense: bool
+
+
+class PointBranch(nn.Module):
+    """`Phi_1(a)`: an IAE on the function's own points."""
+
+    def __init__(self, iae: IAE, harmonics: int) -> None:
+        super().__init__()
+        self.iae = iae
+        self.harmonics = harmonics
+
+    def reduce(self, a: Tensor, geometry: Geometry) -> Tensor:
+        """Moments of values `(b, n, c)`."""
+        return self.iae.reduce(a, geometry.sites(self.harmonics))
+
+    def latent(self, moments: Tensor) -> Tensor:
+        """Moments -> code."""
+        return self.iae.latent(moments)
+
+    def expand(self, code: Tensor, a: Tensor, geometry: Geometry) -> Tensor:
+        """Values `(b, n, c)` at the points of `geometry`."""
+        return self.iae.expand(code, a, geometry.sites(self.harmonics))
+
+
+class DomainBranch(nn.Module):
+    """`F^-1 Phi(F a)`: an IAE on the coefficients of a domain, which are the same on every discretization."""
+
+    coordinates: Tensor
+    weights: Tensor
+
+    def __init__(self, domain: Domain, iae: IAE, sites: Sites) -> None:
+        super().__init__()
+        self.domain = domain
+        self.iae = iae
+        self.register_buffer("coordinates", sites.coordinates.to(torch.get_default_dtype()), persistent=False)
+        self.register_buffer("weights", sites.weights.to(torch.get_default_dtype()), persistent=False)
+        p = len(sites.weights)
+        sizes = torch.full((p,), 1 / math.sqrt(p)) if sites.sizes is None else sites.sizes
+        self.gain = nn.Parameter(sizes[:, None].to(torch.get_default_dtype()))  # learned from there on
+        self.sizes = [len(axis.weights) for axis in sites.axes]
+        for i, axis in enumerate(sites.axes):
+            self.register_buffer(f"axis{i}", axis.coordinates.to(torch.get_default_dtype()), persistent=False)
+
+    def reduce(self, a: Tensor, geometry: Geometry) -> Tensor:
+        """Coefficients `(b, p, c)` of values `(b, n, c)`."""
+        return self.domain.forward(a, geometry)
+
+    def latent(self, coefficients: Tensor) -> Tensor:
+        """Coefficients of the input -> coefficients of the output."""
+        along = tuple(Sites(getattr(self, f"axis{i}"), self.weights[:size]) for i, size in enumerate(self.sizes))
+        output: Tensor = self.iae(coefficients, Sites(self.coordinates, self.weights, along))
+        return self.gain * output
+
+    def expand(self, code: Tensor, a: Tensor, geometry: Geometry) -> Tensor:  # noqa: ARG002 - as in PointBranch
+        """Values `(b, n, c)` at the points of `geometry`."""
+        return self.domain.inverse(code, geometry)
+
+
+class IAEBlock(nn.Module):
+    """`a_i = sigma(M([a, Phi_1(a), F^-1 Phi_2(F a), ...]))`, `a = M_i([a_0 .. a_{i-1}])` (eqs. multichannel, densenet).
+
+    The input a itself goes into the merge beside the branches, as in the authors' implementation.
+    `inputs` is how many earlier outputs are merged: i for dense skips, 1 otherwise. `residual` adds a linear map of the
+    input before the activation (eq. resnet).
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        periodic: tuple[bool, ...],
+        domains: Sequence[Domain | Identity],
+        latent: int,
+        rank: int,
+        *,
+        inputs: int = 1,
+        residual: bool = False,
+        harmonics: int = 1,
+        axiswise: bool = False,
+        **iae: Unpack[IAEOptions],
+    ) -> None:
+        super().__init__()
+        shape = (latent,) * len(periodic)
+        self.gather: nn.ModuleList | None = None
+        if inputs > 1:
+            self.gather = nn.ModuleList(linear(channels, channels, terms=inputs, bias=i == 0) for i in range(inputs))
+            self.gather_out = linear(channels, channels)
+        branches: list[PointBranch | DomainBranch] = []
+        for domain in domains:
+            if isinstance(domain, Identity):
+                features = [coordinate_count((wraps,), harmonics) for wraps in periodic]
+                own = IAE(channels, features, shape, rank, axiswise=axiswise, **iae)
+                branches.append(PointBranch(own, harmonics))
+            else:
+                sites = domain.sites(periodic)
+                features = [axis.coordinates.shape[1] for axis in sites.axes] or [sites.coordinates.shape[1]]
+                own = IAE(channels, features, shape, rank, axiswise=axiswise and bool(sites.axes), **iae)
+                branches.append(DomainBranch(domain, own, sites))
+        self.branches: Sequence[PointBranch | DomainBranch] = nn.ModuleList(branches)  # type: ignore[assignment]
+        # M on [a, branches]: a linear path beside one hidden layer, both from one product.
+        self.merge = linear(channels * (1 + len(domains)), 2 * channels)
+        with torch.no_grad():
+            self.merge.weight[:, channels:] *= 0.5
+        self.merge_out = linear(channels, channels)
+        self.skip = linear(channels, channels) if residual else None
+
+    @property
+    def bases(self) -> list[tuple[Basis, Basis]]:
+        """Those of the branches' domains that have one."""
+        domains = [branch.domain for branch in self.branches if isinstance(branch, DomainBranch)]
+        return [(domain.basis, domain.basis) for domain in domains if hasattr(domain, "basis")]
+
+    def local(self, history: Sequence[Tensor]) -> Tensor:
+        """`M_i([A_0 a_0, ..., A_{i-1} a_{i-1}])` at each point: the block's input a `(b, n, c)`."""
+        if self.gather is None:
+            return history[-1]
+        # A linear layer on concatenated channels is a sum of linear layers; the A_j are part of them.
+        merged: Tensor = self.gather_out(nn.functional.gelu(_sum_of(self.gather, history)))
+        return merged
+
+    def reduce(self, a: Tensor, geometry: Geometry) -> Codes:
+        """What each branch integrates."""
+        return [branch.reduce(a, geometry) for branch in self.branches]
+
+    def latent(self, moments: Codes) -> Codes:
+        """Each branch's fixed-size part."""
+        return [branch.latent(moment) for branch, moment in zip(self.branches, moments, strict=True)]
+
+    def expand(self, codes: Codes, a: Tensor, geometry: Geometry) -> Tensor:
+        """The block's output `(b, n, c)` at the points of `geometry`."""
+        outputs = [branch.expand(code, a, geometry) for branch, code in zip(self.branches, codes, strict=True)]
+        straight, hidden = self.merge(torch.cat([a, *outputs], dim=-1)).chunk(2, dim=-1)
+        merged = straight + self.merge_out(nn.functional.gelu(hidden))
+        if self.skip is not None:
+            merged = merged + self.skip(a)
+        return nn.functional.gelu(merged)
+
+
+def _sum_of(layers: nn.ModuleList, inputs: Sequence[Tensor]) -> Tensor:
+    total: Tensor = layers[0](inputs[0])
+    for layer, value in zip(layers[1:], inputs[1:], strict=True):
+        total = total + layer(value)
+    return total

@@ -1,0 +1,184 @@
+"""A discretization as the layers of a network see it: the unit box, weights of total one, the network's precision."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from iaenet.discretization import Discretization
+from iaenet.precision import full_precision
+
+
+class Basis(Protocol):
+    """Functions on one axis of the unit box, `p` of them, evaluated at points `x (s,)` -> `(s, p)`."""
+
+    key: tuple[object, ...]
+
+    def functions(self, x: Tensor, periodic: bool) -> Tensor: ...
+
+
+@dataclass(frozen=True)
+class Sites:
+    """Places of a function for the integral layers: coordinates as features, and quadrature weights."""
+
+    coordinates: Tensor  # (n, f)
+    weights: Tensor  # (n,)
+    axes: tuple["Sites", ...] = ()  # along each axis of a tensor grid, for the axis-wise transforms
+    sizes: Tensor | None = None  # (n,) how large outputs here are at first, of norm 1; None: all equal
+
+
+class Geometry:
+    """Coordinates in [0, 1]^d, weights `w_i / volume`, and the bases that layers ask for, each made once.
+
+    On a tensor grid everything is kept per axis, and a transform runs axis by axis: `O(n p)` instead of `O(n p^d)`.
+    """
+
+    def __init__(
+        self,
+        points: Tensor,
+        weights: Tensor,
+        axes: tuple[tuple[Tensor, Tensor], ...] | None,
+        periodic: tuple[bool, ...],
+        dtype: torch.dtype,
+    ) -> None:
+        self.points = points  # (n, d) float64
+        self.weights = weights  # (n,) float64
+        self.axes = axes  # coordinates and weights along each axis, float64, or None
+        self.periodic = periodic
+        self.dtype = dtype
+        self.n = points.shape[0]
+        self._made: dict[tuple[object, ...], tuple[Tensor, ...]] = {}
+
+    @classmethod
+    def of(cls, discretization: Discretization, dtype: torch.dtype) -> "Geometry":
+        """The geometry of a discretization, in the unit box."""
+        low = discretization.bounds[:, 0]
+        size = discretization.bounds[:, 1] - low
+        axes = None
+        if discretization.axes is not None:
+            axes = tuple(
+                ((axis - low[i]) / size[i], weights / size[i])
+                for i, (axis, weights) in enumerate(zip(discretization.axes, discretization.axis_weights, strict=True))
+            )
+        points = (discretization.points - low) / size
+        return cls(points, discretization.weights / discretization.volume, axes, discretization.periodic, dtype)
+
+    def sites(self, harmonics: int) -> Sites:
+        """Coordinates as kernel and lift see them (see `coordinate_features`), with the weights."""
+        parts = self._make(("sites", harmonics), lambda: self._sites(harmonics))
+        axes = tuple(Sites(x, w) for x, w in zip(parts[2::2], parts[3::2], strict=True))
+        return Sites(parts[0], parts[1], axes)
+
+    def _sites(self, harmonics: int) -> tuple[Tensor, ...]:
+        parts = [coordinate_features(self.points, self.periodic, harmonics), self.weights]
+        for (x, w), wraps in zip(self.axes or (), self.periodic, strict=False):
+            parts += [coordinate_features(x[:, None], (wraps,), harmonics), w]
+        return tuple(parts)
+
+    def prepare(self, harmonics: int, bases: Sequence[tuple[Basis, Basis]]) -> None:
+        """Make coordinates and bases (for analysis, for synthesis) ahead of their use, outside compiled code."""
+        self.sites(harmonics)
+        for analysis, synthesis in bases:
+            self._analysis(analysis)
+            self._synthesis(synthesis)
+
+    def analyse(self, basis: Basis, values: Tensor) -> Tensor:
+        """`c_p = sum_i w_i B_p(x_i) f(x_i)`: values `(b, n, c)` -> coefficients `(b, p_1 ... p_d, c)`."""
+        matrices = self._analysis(basis)
+        b, _, c = values.shape
+        rest = c
+        with full_precision(values):
+            # The last axis first: what is left of the grid stays in front as batch.
+            for matrix in reversed(matrices):
+                values = matrix @ values.reshape(-1, matrix.shape[1], rest)
+                rest *= matrix.shape[0]
+        return values.reshape(b, rest // c, c)
+
+    def synthesise(self, basis: Basis, coefficients: Tensor) -> Tensor:
+        """`f(x_i) = sum_p c_p B_p(x_i)`: coefficients `(b, p_1 ... p_d, c)` -> values `(b, n, c)`."""
+        matrices = self._synthesis(basis)
+        b, p, c = coefficients.shape
+        rest = p * c
+        values = coefficients
+        with full_precision(values):
+            for matrix in matrices:
+                rest //= matrix.shape[1]
+                values = matrix @ values.reshape(-1, matrix.shape[1], rest)
+        return values.reshape(b, self.n, c)
+
+    def _analysis(self, basis: Basis) -> tuple[Tensor, ...]:
+        return self._make(("analysis", *basis.key), lambda: self._weighted(basis))
+
+    def _synthesis(self, basis: Basis) -> tuple[Tensor, ...]:
+        return self._make(("synthesis", *basis.key), lambda: self._plain(basis))
+
+    def _plain(self, basis: Basis) -> tuple[Tensor, ...]:
+        if self.axes is not None:
+            return tuple(basis.functions(x, wraps) for (x, _), wraps in zip(self.axes, self.periodic, strict=True))
+        product = torch.ones(self.n, 1, dtype=self.points.dtype, device=self.points.device)
+        for i, wraps in enumerate(self.periodic):
+            along = basis.functions(self.points[:, i], wraps)
+            product = (product[:, :, None] * along[:, None, :]).flatten(1)
+        return (product,)
+
+    def _weighted(self, basis: Basis) -> tuple[Tensor, ...]:
+        weights = (self.weights,) if self.axes is None else tuple(w for _, w in self.axes)
+        return tuple((B * w[:, None]).T for B, w in zip(self._plain(basis), weights, strict=True))
+
+    def _make(self, key: tuple[object, ...], maker: Callable[[], tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
+        if key not in self._made:
+            self._made[key] = tuple(part.to(self.dtype).contiguous() for part in maker())
+        return self._made[key]
+
+    def chunks(self, most: int) -> list[tuple[slice, "Geometry"]]:
+        """Pieces of at most about `most` points, with their places: rows of a tensor grid, runs of a point set."""
+        if self.n <= most:
+            return [(slice(0, self.n), self)]
+        per_row = self.n if self.axes is None else self.n // len(self.axes[0][0])
+        rows = max(1, most // per_row) if self.axes is not None else most
+        count = len(self.axes[0][0]) if self.axes is not None else self.n
+        pieces = []
+        for start in range(0, count, rows):
+            row = slice(start, min(start + rows, count))
+            places = slice(row.start * per_row, row.stop * per_row) if self.axes is not None else row
+            axes = None if self.axes is None else ((self.axes[0][0][row], self.axes[0][1][row]), *self.axes[1:])
+            piece = Geometry(self.points[places], self.weights[places], axes, self.periodic, self.dtype)
+            pieces.append((places, piece))
+        return pieces
+
+
+@lru_cache(maxsize=64)
+def geometry_of(discretization: Discretization, dtype: torch.dtype) -> Geometry:
+    """The geometry of a discretization; the 64 used last are kept, with their bases."""
+    return Geometry.of(discretization, dtype)
+
+
+def coordinate_features(x: Tensor, periodic: tuple[bool, ...], harmonics: int) -> Tensor:
+    """Coordinates `(n, d)` in the unit box as smooth features `(n, f)`.
+
+    A periodic axis enters as `cos 2 pi k x, sin 2 pi k x`, k = 1, 2, 4 ... (`harmonics` of them): a bare x jumps at
+    the seam and drops every integral to first order. A closed axis enters as `2 x - 1` and, from the second harmonic
+    on, `cos pi k x`.
+
+    >>> coordinate_features(torch.tensor([[0.25]], dtype=torch.float64), (True,), 1).round(decimals=6).tolist()
+    [[0.0, 1.0]]
+    """
+    parts = []
+    for axis, wraps in enumerate(periodic):
+        t = x[:, axis]
+        if wraps:
+            for j in range(harmonics):
+                angle = 2 * math.pi * 2**j * t
+                parts += [angle.cos(), angle.sin()]
+        else:
+            parts += [2 * t - 1] + [(math.pi * 2**j * t).cos() for j in range(harmonics - 1)]
+    return torch.stack(parts, dim=1)
+
+
+def coordinate_count(periodic: tuple[bool, ...], harmonics: int) -> int:
+    """Number f of the features that `coordinate_features` makes."""
+    return sum(2 * harmonics if wraps else harmonics for wraps in periodic)

@@ -1,0 +1,301 @@
+"""IAE-Net: a map between functions, on whatever points they are sampled."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, overload
+
+import torch
+from torch import Tensor, nn
+
+from iaenet.block import IAEBlock, Layer, linear
+from iaenet.discretization import Discretization, Periodic
+from iaenet.domain import Domain, Fourier, Identity
+from iaenet.errors import InvalidInputError
+from iaenet.field import Field
+from iaenet.geometry import Geometry, coordinate_count, geometry_of
+from iaenet.precision import full_precision
+from iaenet.resample import interpolate
+from iaenet.spectral import FourierLayer
+
+Skips = Literal["dense", "residual", "none"]
+
+
+class Site:
+    """Some points of one function (or of b functions on the same points), and what the layers made of it there."""
+
+    def __init__(self, geometry: Geometry, values: Tensor, streamed: bool) -> None:
+        self.geometry = geometry
+        self.history = [values]
+        self.streamed = streamed
+        self._input: Tensor | None = None
+
+    def input(self, layer: Layer) -> Tensor:
+        """The layer's input here. Kept for its second use, unless points are streamed to save memory."""
+        if self.streamed:
+            return layer.local(self.history)
+        if self._input is None:
+            self._input = layer.local(self.history)
+        return self._input
+
+    def advance(self, layer: Layer, output: Tensor) -> None:
+        """Take the layer's output; earlier ones are kept only as long as blocks merge them."""
+        self.history = [*self.history, output] if isinstance(layer, IAEBlock) else [output]
+        self._input = None
+
+
+Piece = tuple[Tensor, Geometry]
+
+
+class Group(NamedTuple):
+    """Functions that share their points: which of the call's fields, where from and where to."""
+
+    members: list[int]
+    counts: list[int]  # functions in each member
+    at: Discretization
+    source: list[Piece]
+    goal: list[Piece]  # the same object as `source` if the output is asked for at the input's points
+
+
+class IAENet(nn.Module):
+    """`f -F-> a_0 -IAE_1-> a_1 ... -IAE_L-> a_L -G-> g` (section iaenet).
+
+    Args:
+        in_channels, out_channels: components of the input and output function.
+        dim: dimension d of the domain.
+        periodic: which axes are periodic; one flag, or one per axis.
+        width: channels c of the intermediate functions.
+        latent: latent points m per axis.
+        rank: hidden width r of the kernel networks.
+        blocks: number L of IAE blocks.
+        modes: harmonics of the period kept by the Fourier branch, per axis (a closed axis counts half periods). Keep
+            them well below the Nyquist frequency of the coarsest grid: 24 needs at least 64 points on a periodic axis.
+        domains: one branch each; `[Identity(), Fourier(modes)]` if not given.
+        skips: "dense" (eq. densenet), "residual" (eq. resnet) or "none".
+        post_blocks: Fourier layers of the post-processing G; 0 leaves G out.
+        post_modes: harmonics kept by G.
+        harmonics: frequencies in which coordinates enter kernels and lift, see `coordinate_features`.
+        axiswise: transform tensor grids axis by axis (the paper's 2-layer IAE); such a network takes no other points.
+        auxiliary: kernels see function values; False gives the paper's linear kernels.
+        channel_mlp: channel MLP on the latent values.
+        depth: hidden layers of phi_0, phi_1 and phi_2 (the paper's deep block has 4).
+        dense: phi_0 mixes all latent points with full matrices instead of axis by axis; no difference for d = 1.
+
+    >>> model = IAENet(in_channels=1, out_channels=1, periodic=True)
+    >>> grid = Discretization.uniform(64, periodic=True)
+    >>> field = Field(grid, torch.sin(2 * torch.pi * grid.points).float())
+    >>> model(field).values.shape
+    torch.Size([64, 1])
+    >>> model(field, at=Discretization.points([[0.3], [0.55]], periodic=True)).values.shape
+    torch.Size([2, 1])
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        dim: int = 1,
+        periodic: Periodic = False,
+        *,
+        width: int = 32,
+        latent: int = 64,
+        rank: int = 64,
+        blocks: int = 4,
+        modes: int = 24,
+        domains: Sequence[Domain | Identity] | None = None,
+        skips: Skips = "dense",
+        post_blocks: int = 2,
+        post_modes: int = 16,
+        harmonics: int = 1,
+        axiswise: bool = False,
+        auxiliary: bool = True,
+        channel_mlp: bool = True,
+        depth: int = 1,
+        dense: bool = False,
+    ) -> None:
+        super().__init__()
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.periodic = (periodic,) * dim if isinstance(periodic, bool) else tuple(periodic)
+        self.harmonics = harmonics
+        self.axiswise = axiswise
+        if len(self.periodic) != dim:
+            raise InvalidInputError(f"periodic must be one flag or {dim} of them, got {len(self.periodic)}")
+        if skips not in ("dense", "residual", "none"):
+            raise InvalidInputError(f"skips must be 'dense', 'residual' or 'none', got {skips!r}")
+        coordinates = coordinate_count(self.periodic, harmonics)
+        self.lift = linear(in_channels + coordinates, width)
+        layers: list[Layer] = [
+            IAEBlock(
+                width,
+                self.periodic,
+                [Identity(), Fourier(modes)] if domains is None else domains,
+                latent,
+                rank,
+                inputs=i + 1 if skips == "dense" else 1,
+                residual=skips == "residual",
+                harmonics=harmonics,
+                axiswise=axiswise,
+                auxiliary=auxiliary,
+                channel_mlp=channel_mlp,
+                depth=depth,
+                dense=dense,
+            )
+            for i in range(blocks)
+        ]
+        layers += [
+            FourierLayer(width, post_modes, self.periodic, last=i == post_blocks - 1) for i in range(post_blocks)
+        ]
+        self.layers: Sequence[Layer] = nn.ModuleList(layers)  # type: ignore[assignment, arg-type]
+        self.project = nn.Sequential(linear(width, width), nn.GELU(), linear(width, out_channels))
+
+    @classmethod
+    def from_preset(
+        cls,
+        name: Literal["small", "base", "published"],
+        *,
+        in_channels: int,
+        out_channels: int,
+        dim: int = 1,
+        periodic: Periodic = False,
+    ) -> nn.Module:
+        """A network of a named size: `small`, `base`, or `published` (the paper's own form, see `PublishedIAENet`).
+
+        >>> sum(p.numel() for p in IAENet.from_preset("small", in_channels=1, out_channels=1).parameters()) < 10**6
+        True
+        """
+        if name == "published":
+            from iaenet.published import PublishedIAENet
+
+            return PublishedIAENet(in_channels, out_channels, dim)
+        if name not in PRESETS:
+            raise InvalidInputError(f"no preset {name!r}; there are {', '.join([*PRESETS, 'published'])}")
+        sizes = PRESETS[name][min(dim, 3)]
+        return cls(in_channels, out_channels, dim, periodic, **sizes)
+
+    @overload
+    def forward(self, field: Field, at: Discretization | None = None, chunk: int | None = None) -> Field: ...
+    @overload
+    def forward(
+        self, field: Sequence[Field], at: Sequence[Discretization] | None = None, chunk: int | None = None
+    ) -> list[Field]: ...
+    def forward(self, field: Any, at: Any = None, chunk: int | None = None) -> Any:
+        """The output function of each input function.
+
+        Args:
+            field: a field, or a list of fields on any discretizations (a ragged batch).
+            at: where to evaluate the output, one per field; the input's own points if not given. The input's values
+                there, which pointwise paths need, are interpolated, so that `model(f, at=d)` and `model(f)` agree
+                wherever points coincide.
+            chunk: most points to work on at a time. Same result with less memory; meant for inference.
+        """
+        single = isinstance(field, Field)
+        fields = [field] if single else list(field)
+        targets = [at] if single and at is not None else at
+        groups = self._grouped(fields, targets, chunk)
+        results: list[Field | None] = [None] * len(fields)
+        for group, values in zip(groups, self._run(groups), strict=True):
+            for i, part in zip(group.members, values.split(group.counts), strict=True):
+                results[i] = Field.unchecked(group.at, part if fields[i].batched else part[0])
+        return results[0] if single else results
+
+    @torch.compiler.disable
+    def _grouped(self, fields: list[Field], at: Sequence[Discretization] | None, chunk: int | None) -> list[Group]:
+        """Functions on the same points, asked for at the same points, run as one group."""
+        if at is not None and len(at) != len(fields):
+            raise InvalidInputError(f"{len(fields)} fields, but {len(at)} places to evaluate at")
+        members: dict[tuple[str, str], list[int]] = {}
+        for i, f in enumerate(fields):
+            if not isinstance(f, Field):
+                raise InvalidInputError(f"field {i}: expected a Field, got {type(f).__name__}")
+            target = f.discretization if at is None else at[i]
+            self._check(i, f, target)
+            members.setdefault((f.discretization.key, target.key), []).append(i)
+        groups = []
+        for (own, other), some in members.items():
+            stacked = _stacked([fields[i] for i in some])
+            source = self._pieces(stacked, chunk)
+            target = stacked.discretization if at is None else at[some[0]]
+            goal = source if own == other else self._pieces(interpolate(stacked, target), chunk)
+            counts = [len(fields[i].values) if fields[i].batched else 1 for i in some]
+            groups.append(Group(some, counts, target, source, goal))
+        return groups
+
+    def _pieces(self, field: Field, chunk: int | None) -> list[Piece]:
+        geometry = geometry_of(field.discretization, field.values.dtype)
+        if chunk is not None:
+            return [(field.values[:, places], piece) for places, piece in geometry.chunks(chunk)]
+        for layer in self.layers:
+            geometry.prepare(self.harmonics, layer.bases)
+        return [(field.values, geometry)]
+
+    def _run(self, groups: list[Group]) -> list[Tensor]:
+        """The network on groups of functions: each layer integrates over `sources` and is evaluated at `goals` too."""
+        sources = [[self._site(*piece, len(g.source) > 1) for piece in g.source] for g in groups]
+        goals = [
+            own if g.goal is g.source else [self._site(*piece, len(g.goal) > 1) for piece in g.goal]
+            for g, own in zip(groups, sources, strict=True)
+        ]
+        sizes = [sum(g.counts) for g in groups]
+        for number, layer in enumerate(self.layers if groups else ()):
+            reduced = [_total([layer.reduce(site.input(layer), site.geometry) for site in group]) for group in sources]
+            codes = _latent(layer, [torch.cat(branch) for branch in zip(*reduced, strict=True)])
+            shares = zip(*[code.split(sizes) for code in codes], strict=True)
+            last = number == len(self.layers) - 1
+            for own, goal, share in zip(sources, goals, shares, strict=True):
+                for site in goal if last or own is goal else own + goal:
+                    site.advance(layer, layer.expand(list(share), site.input(layer), site.geometry))
+        return [torch.cat([self.project(site.history[-1]) for site in goal], dim=1) for goal in goals]
+
+    def _site(self, values: Tensor, geometry: Geometry, streamed: bool) -> Site:
+        coordinates = geometry.sites(self.harmonics).coordinates.expand(len(values), -1, -1)
+        return Site(geometry, self.lift(torch.cat([values, coordinates], dim=-1)), streamed)
+
+    def _check(self, i: int, field: Field, target: Discretization) -> None:
+        if field.channels != self.in_channels:
+            raise InvalidInputError(f"field {i}: the network takes {self.in_channels} channels, got {field.channels}")
+        dtype = self.lift.weight.dtype
+        if field.values.dtype != dtype:
+            raise InvalidInputError(
+                f"field {i}: values are {field.values.dtype}, the network is {dtype}; convert with field.to({dtype}) "
+                "or the network with .double() or .float()"
+            )
+        for what, where in (("input", field.discretization), ("output", target)):
+            if where.periodic != self.periodic:
+                raise InvalidInputError(
+                    f"field {i}: {what} is on a domain with periodic axes {where.periodic}, "
+                    f"the network was built for {self.periodic} in {len(self.periodic)}-D"
+                )
+            if self.axiswise and where.axes is None:
+                raise InvalidInputError(
+                    f"field {i}: {what} is a point set, but an axiswise network needs tensor grids; "
+                    "build it with axiswise=False to use any points"
+                )
+
+
+def _latent(layer: Layer, moments: list[Tensor]) -> list[Tensor]:
+    with full_precision(moments[0]):
+        return layer.latent(moments)
+
+
+def _total(parts: list[list[Tensor]]) -> list[Tensor]:
+    """Sum over the pieces of a function of what each branch integrated."""
+    return [branch[0] if len(branch) == 1 else torch.stack(branch).sum(0) for branch in zip(*parts, strict=True)]
+
+
+def _stacked(fields: list[Field]) -> Field:
+    """Fields on one discretization as one batched field."""
+    values = [f.values if f.batched else f.values[None] for f in fields]
+    return Field.unchecked(fields[0].discretization, values[0] if len(values) == 1 else torch.cat(values))
+
+
+# Sizes by dimension (3 stands for 3 and more).
+PRESETS: dict[str, dict[int, dict[str, Any]]] = {
+    "small": {
+        1: {"width": 32, "latent": 64, "rank": 64, "modes": 24, "post_modes": 16},
+        2: {"width": 32, "latent": 16, "rank": 64, "modes": 12, "post_modes": 12, "harmonics": 3},
+        3: {"width": 16, "latent": 6, "rank": 64, "modes": 4, "post_modes": 4, "harmonics": 2},
+    },
+    "base": {
+        1: {"width": 64, "latent": 128, "rank": 64, "modes": 24, "post_modes": 16},
+        2: {"width": 48, "latent": 24, "rank": 128, "modes": 16, "post_modes": 12, "harmonics": 3},
+        3: {"width": 32, "latent": 8, "rank": 128, "modes": 6, "post_modes": 5, "harmonics": 2},
+    },
+}

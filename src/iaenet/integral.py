@@ -1,0 +1,132 @@
+"""Integral transforms with learned kernels, in factored form: the kernel matrix is never assembled.
+
+A kernel network ends in a linear layer, so with hidden features `h(x) in R^r` its values at the m latent points are
+`W h(x) + b`. The transform then needs `r + 1` moments of the function and not `n m` kernel values. Here `h` carries a
+constant 1 as last feature and `W` the bias as last column.
+
+Encoder and decoder have three steps, so that sums over points can be streamed and batches can be ragged:
+`reduce` (a sum over points), a fixed-size linear map, and `expand` (point by point).
+"""
+
+import math
+from collections.abc import Callable
+from typing import TypedDict, Unpack
+
+import torch
+from torch import Tensor, nn
+
+from iaenet.geometry import Sites
+from iaenet.precision import full_precision
+
+# Root mean square of gelu(z) for standard normal z is 0.65: this undoes it.
+GAIN = 1.5
+
+Activation = Callable[[Tensor], Tensor]
+
+
+class KernelOptions(TypedDict, total=False):
+    """Options that encoder and decoder hand on to their `Kernel`."""
+
+    auxiliary: bool
+    depth: int
+    activation: Activation
+
+
+class Kernel(nn.Module):
+    """Hidden features `h(x) = sigma(LN(A [a(x), xi(x)] + c)) in R^r` of a kernel network, xi the coordinates.
+
+    Without `auxiliary` the function value is left out (the paper's linear kernels, table linear). `depth` counts hidden
+    layers. Layer normalisation is over the r features of a point; it does not see other points.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        coordinates: int,
+        rank: int,
+        *,
+        auxiliary: bool = True,
+        depth: int = 1,
+        activation: Activation = nn.functional.gelu,
+    ) -> None:
+        super().__init__()
+        self.activation = activation
+        self.place = nn.Linear(coordinates, rank)
+        self.value = nn.Linear(channels, rank, bias=False) if auxiliary else None
+        self.norm = nn.LayerNorm(rank)
+        self.deeper = nn.ModuleList(nn.Linear(rank, rank) for _ in range(depth - 1))
+        # One linear layer on [a, xi], split in two since the coordinates' part is the same for the whole batch. It is
+        # initialised as one: c values outweigh few coordinates, and kernels are nearly translation-equivariant at first.
+        bound = 1 / math.sqrt(coordinates + (channels if auxiliary else 0))
+        for parameter in [*self.place.parameters(), *(self.value.parameters() if self.value is not None else ())]:
+            nn.init.uniform_(parameter, -bound, bound)
+
+    def forward(self, values: Tensor | None, coordinates: Tensor) -> Tensor:
+        """Values `(b, n, c)` at coordinates `(n, f)` -> features `(b, n, r)`; without `auxiliary` `(1, n, r)`."""
+        hidden = self.place(coordinates)[None]
+        if self.value is not None:
+            hidden = self.value(values) + hidden
+        hidden = self.activation(self.norm(hidden))
+        for layer in self.deeper:
+            hidden = self.activation(layer(hidden))
+        return hidden
+
+
+class IntegralEncoder(nn.Module):
+    """`v(z) = int phi_1(a(x), x, z) a(x) dx` at m latent points (eq. forwardintegraltransform).
+
+    `v = W M` with the moments `M = sum_i w_i h(x_i) a(x_i)^T`, h including the constant: `O(n r c + m r c)`.
+    """
+
+    def __init__(
+        self, channels: int, coordinates: int, latent: int, rank: int, **kernel: Unpack[KernelOptions]
+    ) -> None:
+        super().__init__()
+        self.kernel = Kernel(channels, coordinates, rank, **kernel)
+        self.weight = nn.Parameter(2 * GAIN * torch.randn(latent, rank + 1) / math.sqrt(rank))
+
+    def reduce(self, values: Tensor, sites: Sites) -> Tensor:
+        """Moments `(b, r + 1, c)` of values `(b, n, c)`; a sum over points, so those of parts add up."""
+        weighted = values * sites.weights[:, None]
+        features = self.kernel(values, sites.coordinates)
+        with full_precision(values):
+            moments = features.to(values.dtype).transpose(1, 2) @ weighted
+        return torch.cat([moments, weighted.sum(dim=1, keepdim=True)], dim=1)
+
+    def latent(self, moments: Tensor) -> Tensor:
+        """Latent values `(b, m, c)`."""
+        return self.weight @ moments
+
+    def forward(self, values: Tensor, sites: Sites) -> Tensor:
+        """Values `(b, n, c)` -> latent values `(b, m, c)`."""
+        return self.latent(self.reduce(values, sites))
+
+
+class IntegralDecoder(nn.Module):
+    """`b(x) = int phi_2(a(x), x, z) u(z) dz` at any points (eq. backwardintegraltransform).
+
+    `b(x) = h(x)^T (W^T u) / sqrt(m)`: `O(n r c + m r c)`. The kernel's auxiliary value is that of the block's input at
+    x, as in the authors' implementation; the paper's text has u(z), which would cost a kernel network for each of the
+    n m pairs.
+    """
+
+    def __init__(
+        self, channels: int, coordinates: int, latent: int, rank: int, **kernel: Unpack[KernelOptions]
+    ) -> None:
+        super().__init__()
+        self.kernel = Kernel(channels, coordinates, rank, **kernel)
+        self.weight = nn.Parameter(GAIN * torch.randn(latent, rank + 1) / math.sqrt(rank))
+
+    def code(self, latent: Tensor) -> Tensor:
+        """Latent values `(b, m, c)` -> `(b, r + 1, c)`: all that the points need to know."""
+        return self.weight.T @ latent / math.sqrt(self.weight.shape[0])
+
+    def expand(self, code: Tensor, values: Tensor | None, sites: Sites) -> Tensor:
+        """Values `(b, n, c)` of the decoded function; `values` are the block's input (None for linear kernels)."""
+        features = self.kernel(values, sites.coordinates)
+        with full_precision(code):
+            return features.to(code.dtype) @ code[:, :-1] + code[:, -1:]
+
+    def forward(self, latent: Tensor, values: Tensor | None, sites: Sites) -> Tensor:
+        """Latent values `(b, m, c)` -> values `(b, n, c)`."""
+        return self.expand(self.code(latent), values, sites)

@@ -1,0 +1,104 @@
+"""A discretization as plain numbers, and back, bit for bit: what files keep of it."""
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from iaenet.discretization import Discretization
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """Points and weights of a discretization in one row of numbers.
+
+    A tensor grid keeps its axes one after another, then the weights along each axis, whose outer product (first axis
+    first) is the weight of a point; then, only if its weights are no such product, all n of them. A point set keeps its
+    points `(n, d)` row by row, then its n weights.
+    """
+
+    grid: bool
+    shape: tuple[int, ...]  # points along each axis; (n,) for a point set
+    periodic: tuple[bool, ...]  # d flags
+    bounds: Numbers  # (d, 2)
+    numbers: Numbers
+
+    @property
+    def dim(self) -> int:
+        """Dimension d."""
+        return len(self.periodic)
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        product = 1
+        for size in self.shape:
+            product *= size
+        return product
+
+    def digest(self) -> bytes:
+        """SHA-256 of all of it; equal for equal discretizations.
+
+        >>> one, other = (pack(Discretization.uniform(8, periodic=wraps)) for wraps in (True, False))
+        >>> one.digest() == other.digest(), len(one.numbers)
+        (False, 16)
+        """
+        head = np.array([self.grid, self.dim, *self.shape, *self.periodic], dtype="<i8")
+        digest = hashlib.sha256(head.tobytes())
+        digest.update(np.ascontiguousarray(self.bounds, dtype="<f8"))
+        digest.update(np.ascontiguousarray(self.numbers, dtype="<f8"))
+        return digest.digest()
+
+
+def pack(discretization: Discretization) -> Packed:
+    """The numbers of a discretization.
+
+    >>> pack(Discretization.uniform(3)).numbers.tolist()  # one axis and its weights
+    [0.0, 0.5, 1.0, 0.25, 0.5, 0.25]
+    """
+    points, weights, bounds = (
+        part.detach().cpu().numpy().astype(np.float64, copy=False)
+        for part in (discretization.points, discretization.weights, discretization.bounds)
+    )
+    grid = discretization.axes is not None
+    if discretization.axes is None:
+        parts = [points.ravel(), weights]
+    else:
+        axes = [axis.detach().cpu().numpy() for axis in discretization.axes]
+        along = [share.detach().cpu().numpy() for share in discretization.axis_weights]
+        parts = [*axes, *along]
+        if _product(along).tobytes() != weights.tobytes():
+            parts.append(weights)
+    numbers = np.concatenate(parts).astype(np.float64, copy=False)
+    return Packed(grid, discretization.shape, discretization.periodic, bounds, numbers)
+
+
+def unpack(packed: Packed) -> Discretization:
+    """The discretization of these numbers.
+
+    >>> grid = Discretization.uniform((3, 4), periodic=(False, True))
+    >>> unpack(pack(grid)).key == grid.key
+    True
+    """
+    numbers, shape, d = packed.numbers, packed.shape, packed.dim
+    axes = None
+    if packed.grid:
+        parts = np.split(numbers, np.cumsum([*shape, *shape]))
+        axes = tuple(torch.from_numpy(axis.copy()) for axis in parts[:d])
+        points = np.stack(np.meshgrid(*parts[:d], indexing="ij"), axis=-1).reshape(-1, d)
+        weights = parts[-1] if len(parts[-1]) else _product(parts[d : 2 * d])
+    else:
+        points, weights = numbers[: packed.n * d].reshape(packed.n, d), numbers[packed.n * d :]
+    made = (torch.from_numpy(np.array(part, dtype=np.float64)) for part in (points, weights, packed.bounds))
+    return Discretization(*made, packed.periodic, axes)
+
+
+def _product(along: list[Numbers]) -> Numbers:
+    weights = np.ones(())
+    for share in along:
+        weights = np.multiply.outer(weights, share)
+    return weights.ravel()

@@ -1,0 +1,52 @@
+"""What every data set generator provides: pairs of functions, drawn from a random stream, at any resolution."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iaenet.discretization import Discretization
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Channel:
+    """Name and unit of one component of a function ("1" if it has no unit)."""
+
+    name: str
+    unit: str = "1"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One pair of functions at one resolution: values `(n, c)`, and the points they were taken at."""
+
+    input: Array  # (n, c)
+    output: Array  # (n', c')
+    input_at: Discretization
+    output_at: Discretization
+
+
+class Problem(Protocol):
+    """A frozen dataclass whose fields are the physical parameters, each with the documented default.
+
+    `record` must draw all randomness from `rng`, and must draw it before it looks at `resolutions`, so that the same
+    functions are sampled whatever resolutions are asked for. Discretizations that samples share should be one object
+    (cached), so that they are stored once.
+    """
+
+    name: ClassVar[str]
+    inputs: ClassVar[tuple[Channel, ...]]
+    outputs: ClassVar[tuple[Channel, ...]]
+
+    @property
+    def windows(self) -> int:
+        """Samples that one record gives; samples of one record never land in different splits. 1 for most problems."""
+        ...
+
+    def record(self, rng: np.random.Generator, resolutions: Sequence[int]) -> list[dict[int, Sample]]:
+        """The `windows` samples of one record; each maps a resolution to the pair solved at that resolution."""
+        ...

@@ -1,0 +1,189 @@
+"""Helmholtz scattering: the two solvers against each other, and against what physics says of the far field."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.special import hankel1
+
+from iaenet.errors import InvalidInputError
+from iaenet.problems import helmholtz
+from iaenet.problems.helmholtz import Background, born, far_field, far_field_lu, green_block
+from iaenet.problems.scattering import Scattering
+
+
+def centres(seed: int, spread: float = 0.3) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(-spread, spread, size=(4, 2))
+
+
+def distance(found: np.ndarray, true: np.ndarray) -> float:
+    return float(np.linalg.norm(found - true) / np.linalg.norm(true))
+
+
+def order(steps: list[float], errors: list[float]) -> float:
+    return float(np.polyfit(np.log(steps), np.log(errors), 1)[0])
+
+
+def complex_output(sample) -> np.ndarray:
+    size = round(len(sample.output) ** 0.5)
+    return (sample.output @ [1, 1j]).reshape(size, size)
+
+
+@pytest.mark.parametrize("n", [80, 108])
+def test_reciprocity(n):
+    grid = Background(n)
+    R = far_field(Scattering().medium(centres(n), grid), grid)
+    turned = np.roll(R, (n // 2, n // 2), axis=(0, 1)).T  # R[s + pi, r + pi]
+    assert np.abs(R - turned).max() <= 1e-12 * np.abs(R).max()
+
+
+@pytest.mark.parametrize(
+    ("n", "places", "amplitude"),
+    [(81, centres(1), 0.2), (108, centres(2), 0.2), (80, np.array([[0.1, 0.0], [0.11, 0.02]]), 0.5)],
+    ids=["81", "108", "overlapping"],
+)
+def test_support_solver_equals_sparse_lu(n, places, amplitude):
+    grid = Background(n)
+    eta = Scattering(amplitude=amplitude).medium(places, grid)
+    assert distance(far_field(eta, grid), far_field_lu(eta, grid)) <= 1e-9
+
+
+def test_error_of_the_tail_is_of_second_order(monkeypatch):
+    grid = Background(81)
+    eta = Scattering().medium(centres(3), grid)
+    true = far_field_lu(eta, grid)
+    cores, errors = [1e-2, 1e-3, 1e-4], []
+    for core in cores:
+        monkeypatch.setattr(helmholtz, "CORE", core)
+        errors.append(distance(far_field(eta, grid), true))
+    assert order(cores, errors) > 1.7
+    assert errors[-1] < 1e-8
+
+
+def test_broad_media_go_to_sparse_lu(monkeypatch):
+    grid = Background(60, wavelengths=5)
+    eta = Scattering(std=0.055).medium(np.zeros((1, 2)), grid)
+    R = far_field(eta, grid)
+    np.testing.assert_array_equal(R, far_field_lu(eta, grid))
+    monkeypatch.setattr(helmholtz, "BROAD", 60)
+    assert 0 < distance(far_field(eta, grid), R) < 1e-9
+
+
+def test_media_that_enter_the_layers_go_to_sparse_lu(monkeypatch):
+    grid = Background(60, wavelengths=5)
+    eta = Scattering().medium(np.array([[0.36, 0.1]]), grid)
+    R = far_field(eta, grid)
+    np.testing.assert_array_equal(R, far_field_lu(eta, grid))
+    monkeypatch.setattr(helmholtz, "LAYERS", 1.0)
+    assert distance(far_field(eta, grid), R) > 1e-9  # what the formula would give there
+
+
+def test_first_order_in_the_amplitude_is_born():
+    grid = Background(81)
+    amplitudes, errors = [0.2 / 2**k for k in range(6)], []
+    for amplitude in amplitudes:
+        eta = Scattering(amplitude=amplitude).medium(centres(4), grid)
+        errors.append(np.linalg.norm(far_field(eta, grid) - born(eta, grid)))
+    assert 1.9 < order(amplitudes, errors) < 2.1
+
+
+def test_background_converges_to_the_hankel_function():
+    # G(r) = i/4 H_0(omega r) in the plane: layers, here of fixed width 1/10, must let waves out. Stencil of order 2.
+    steps, errors = [], []
+    for n in (79, 99, 119, 159):
+        grid = Background(n, wavelengths=2, pml_cells=(n + 1) // 10)
+        quarter = (n + 1) // 4
+        source = np.array([[2 * quarter - 1, 2 * quarter - 1]])
+        to = np.array([[quarter - 1, quarter - 1], [quarter - 1, 2 * quarter - 1], [3 * quarter - 1, quarter - 1]])
+        radius = np.linalg.norm(grid.nodes[to] - grid.nodes[source], axis=1)
+        exact = 0.25j * hankel1(0, grid.omega * radius)
+        steps.append(grid.h)
+        errors.append(distance(green_block(grid, to, source)[:, 0] / grid.h**2, exact))
+    assert 1.8 < order(steps, errors) < 2.3
+    assert errors[-1] < 2e-3
+
+
+def test_optical_theorem():
+    # a medium without loss scatters what it takes out of the wave: Im R[s, s] = pi / (2 n) sum_r |R[r, s]|^2
+    problem, places = Scattering(wavelengths=3, std=0.03), centres(5)[:2]
+    steps, errors = [], []
+    for n in (59, 79, 99, 119):
+        grid = Background(n, wavelengths=3, pml_cells=(n + 1) // 10)
+        R = far_field(problem.medium(places, grid), grid)
+        steps.append(grid.h)
+        errors.append(distance(np.diag(R).imag, np.pi / (2 * n) * np.sum(np.abs(R) ** 2, axis=0)))
+    assert 1.7 < order(steps, errors) < 2.3
+    assert errors[-1] < 1e-2
+
+
+def test_published_sign_flips_what_follows_born():
+    found = {}
+    for sign in (False, True):
+        sample = Scattering(published_sign=sign).record(np.random.default_rng(6), [81])[0][81]
+        found[sign] = complex_output(sample)
+    eta = sample.input.reshape(81, 81)
+    assert distance((found[False] + found[True]) / 2, born(eta, Background(81))) < 1e-12
+    assert 0.15 < distance(found[True], found[False]) < 0.6
+    assert np.all(np.diag(found[False]).imag > 0)  # extinction; the flipped sign would create energy
+    assert np.all(np.diag(found[True]).imag < 0)
+
+
+def test_same_medium_at_every_resolution():
+    both = Scattering().record(np.random.default_rng(7), [81, 108])[0]
+    alone = Scattering().record(np.random.default_rng(7), [108])[0]
+    np.testing.assert_array_equal(both[108].output, alone[108].output)
+    assert both[108].input_at is alone[108].input_at
+    assert both[108].output_at is alone[108].output_at
+    for size, sample in both.items():
+        grid = Background(size)
+        np.testing.assert_allclose(sample.input_at.axes[0].numpy(), grid.nodes, atol=1e-15)
+        integral = float(sample.input_at.weights.numpy() @ sample.input[:, 0])
+        assert integral == pytest.approx(-(grid.omega**2) * 4 * 0.2 * 2 * np.pi * 0.015**2, rel=1e-3)
+        np.testing.assert_allclose(complex_output(sample), far_field(sample.input.reshape(size, size), grid))
+
+
+def test_strides_of_a_base_grid():
+    full = Scattering(base=81).record(np.random.default_rng(8), [81, 41, 27])[0]
+    R, eta = full[81].output.reshape(81, 81, 2), full[81].input.reshape(81, 81)
+    for size, stride in ((41, 2), (27, 3)):
+        sample = full[size]
+        np.testing.assert_array_equal(sample.output.reshape(size, size, 2), R[::stride, ::stride])
+        np.testing.assert_array_equal(sample.input.reshape(size, size), eta[::stride, ::stride])
+        np.testing.assert_allclose(sample.output_at.axes[1].numpy(), 2 * np.pi / 81 * np.arange(0, 81, stride))
+        assert sample.output_at.periodic == (True, True)
+        assert float(sample.output_at.weights.sum()) == pytest.approx(4 * np.pi**2)
+    with pytest.raises(InvalidInputError, match="no stride of base = 81 gives 40"):
+        Scattering(base=81).record(np.random.default_rng(8), [40])
+
+
+def test_inverse_is_the_same_pair_swapped():
+    forward, inverse = (Scattering(direction=direction) for direction in ("forward", "inverse"))
+    there = forward.record(np.random.default_rng(9), [81])[0][81]
+    back = inverse.record(np.random.default_rng(9), [81])[0][81]
+    np.testing.assert_array_equal(there.input, back.output)
+    np.testing.assert_array_equal(there.output, back.input)
+    assert (there.input_at, there.output_at) == (back.output_at, back.input_at)
+    assert [c.name for c in inverse.inputs] == [c.name for c in forward.outputs] == ["R_real", "R_imag"]
+    assert [c.name for c in inverse.outputs] == ["eta"]
+    assert pickle.loads(pickle.dumps(inverse)) == inverse
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"direction": "back"}, {"std": 0.0}, {"scatterers": 0}, {"spread": 0.5}, {"wavelengths": -1}, {"pml_cells": 0},
+     {"pml_strength": -1.0}, {"amplitude": float("nan")}, {"base": 27}],
+)  # fmt: skip
+def test_bad_options_are_refused(options):
+    with pytest.raises(InvalidInputError):
+        Scattering(**options)
+
+
+@pytest.mark.parametrize(("size", "message"), [(16, "no room"), (27, "carry no wave"), (41, "absorbing layer starts")])
+def test_grids_too_coarse_are_refused(size, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Scattering().record(np.random.default_rng(0), [size])
+
+
+def test_bad_medium_is_refused():
+    with pytest.raises(InvalidInputError, match="eta must be finite"):
+        far_field(np.zeros((80, 81)), Background(81))

@@ -1,0 +1,229 @@
+"""The public call, for every kind of points and every variant of the paper."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from torch._dynamo.testing import CompileCounterWithBackend
+
+from iaenet import Discretization, Field, Fourier, IAENet, Identity, InvalidInputError, Wavelet, relative_l2
+from iaenet.iae_net import PRESETS
+from tests.smooth import mismatch, smooth
+
+TINY = {"width": 8, "latent": 5, "rank": 8, "modes": 3, "post_modes": 2, "blocks": 2}
+
+
+def triangle_mesh():
+    x, y = np.meshgrid(np.linspace(0, 1, 6), np.linspace(0, 1, 6), indexing="ij")
+    keep = (x + y <= 1.001).ravel()
+    points = np.stack([x.ravel(), y.ravel()], axis=1)[keep]
+    number = np.cumsum(keep) - 1
+    cells = [[i * 6 + j, (i + 1) * 6 + j, i * 6 + j + 1] for i in range(5) for j in range(5 - i)]
+    cells += [[(i + 1) * 6 + j, (i + 1) * 6 + j + 1, i * 6 + j + 1] for i in range(4) for j in range(4 - i)]
+    return Discretization.mesh(points, number[np.array(cells)])
+
+
+RNG = np.random.default_rng(0)
+PLACES = {
+    "line": Discretization.uniform(20),
+    "square": Discretization.uniform((6, 7)),
+    "cube": Discretization.uniform((4, 5, 6)),
+    "clustered grid": Discretization.tensor_grid(np.linspace(0, 1, 6) ** 2, np.linspace(0, 1, 5)),
+    "points in 1-D": Discretization.points(RNG.random((20, 1))),
+    "points in 2-D": Discretization.points(RNG.random((20, 2))),
+    "points in 3-D": Discretization.points(RNG.random((20, 3))),
+    "mesh": triangle_mesh(),
+}
+
+
+@pytest.mark.parametrize("goal", ["own points", "other points", "other grid"])
+@pytest.mark.parametrize("place", PLACES)
+def test_forward_and_backward_on_any_points(place, goal):
+    where = PLACES[place]
+    d = where.dim
+    at = {
+        "own points": None,
+        "other points": Discretization.points(np.random.default_rng(1).random((9, d))),
+        "other grid": Discretization.uniform((3,) * d),
+    }[goal]
+    model = IAENet(2, 3, d, **TINY)
+    field = Field(where, torch.randn(4, where.n, 2))
+    out = model(field, at=at)
+    assert out.values.shape == (4, (at or where).n, 3)
+    relative_l2(out, Field(at or where, torch.randn_like(out.values))).mean().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert torch.isfinite(parameter.grad).all(), name
+
+
+VARIANTS = {
+    **{f"{blocks} blocks": {"blocks": blocks} for blocks in (1, 2, 3, 4, 5)},
+    "one deep block": {"blocks": 1, "depth": 4},
+    "original branch only": {"domains": [Identity()]},
+    "Fourier branch only": {"domains": [Fourier(3)]},
+    "three branches": {"domains": [Identity(), Fourier(3), Wavelet(3)]},
+    "no channel MLP": {"channel_mlp": False},
+    "linear kernels": {"auxiliary": False},
+    "without G": {"post_blocks": 0},
+    "residual skips": {"skips": "residual"},
+    "no skips": {"skips": "none"},
+    "axis by axis": {"axiswise": True},
+    "dense latent network": {"dense": True},
+    "several harmonics": {"harmonics": 3},
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("d", [1, 2])
+def test_every_variant_of_the_paper_trains(variant, d):
+    model = IAENet(1, 1, d, True, **{**TINY, **VARIANTS[variant]})
+    grid = Discretization.uniform((8,) * d, periodic=True)
+    field = Field(grid, torch.randn(4, grid.n, 1))
+    target = Field(grid, torch.sin(field.values))
+    optimiser = torch.optim.Adam(model.parameters(), 1e-2)
+    losses = []
+    for _ in range(20):
+        loss = relative_l2(model(field), target).mean()
+        losses.append(loss.item())
+        optimiser.zero_grad()
+        loss.backward()
+        assert all(p.grad is not None for p in model.parameters())
+        optimiser.step()
+    assert losses[-1] < 0.7 * losses[0]
+
+
+def test_variants_differ_from_the_default_in_what_they_say():
+    def names(**options):
+        return {name for name, _ in IAENet(1, 1, **{**TINY, **options}).named_parameters()}
+
+    default = names()
+    assert not any("kernel.value" in name for name in names(auxiliary=False))
+    assert not any("convolution" in name for name in names(post_blocks=0))
+    assert any(".skip." in name for name in names(skips="residual"))
+    assert not any("gather" in name for name in names(skips="none"))
+    assert {name for name in default - names(channel_mlp=False)} == {name for name in default if ".mix." in name}
+
+
+def test_at_the_own_points_nothing_changes():
+    grid = Discretization.uniform(32, periodic=True)
+    model = IAENet(1, 1, 1, True, **TINY).double()
+    field = Field(grid, torch.randn(32, 1, dtype=torch.float64))
+    same = Discretization.uniform(32, periodic=True)
+    torch.testing.assert_close(model(field, at=same).values, model(field).values, rtol=0, atol=0)
+    finer = Discretization.uniform(64, periodic=True)
+    torch.testing.assert_close(model(field, at=finer).values[::2], model(field).values)
+
+
+def test_units_of_the_domain_do_not_matter():
+    unit = Discretization.uniform(16)
+    metres = Discretization.uniform(16, bounds=[(-3, 5)])
+    model = IAENet(1, 1, **TINY)
+    values = torch.randn(16, 1)
+    torch.testing.assert_close(model(Field(metres, values)).values, model(Field(unit, values)).values)
+
+
+def test_saved_weights_give_the_same_network():
+    model, other = IAENet(1, 1, **TINY), IAENet(1, 1, **TINY)
+    field = Field(Discretization.uniform(16), torch.randn(16, 1))
+    assert not torch.equal(other(field).values, model(field).values)
+    other.load_state_dict(model.state_dict())
+    assert torch.equal(other(field).values, model(field).values)
+    assert torch.equal(copy.deepcopy(model)(field).values, model(field).values)
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_gradcheck_of_the_whole_network(d):
+    model = IAENet(1, 1, d, (True, False)[:d], **{**TINY, "blocks": 2, "domains": [Identity(), Fourier(2), Wavelet(2)]})
+    model.double()
+    grid = Discretization.uniform((6, 5)[:d], periodic=(True, False)[:d])
+    goal = Discretization.points(RNG.random((3, d)), periodic=(True, False)[:d])
+    values = torch.randn(grid.n, 1, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda v: model(Field(grid, v)).values, (values,))
+    assert torch.autograd.gradcheck(lambda v: model(Field(grid, v), at=goal).values, (values,))
+
+
+def test_compiled_once_for_many_sizes():
+    torch._dynamo.reset()
+    counter = CompileCounterWithBackend("aot_eager")
+    model = IAENet(1, 1, 1, True, **TINY)
+    compiled = torch.compile(model, backend=counter, dynamic=True)
+    compilations = []
+    for s in (32, 48, 100, 257):
+        grid = Discretization.uniform(s, periodic=True)
+        field = Field(grid, torch.randn(3, s, 1))
+        found = compiled(field)
+        torch.testing.assert_close(found.values, model(field).values)
+        found.values.sum().backward()
+        compilations.append(counter.frame_count)
+    assert compilations[0] > 0
+    assert set(compilations) == {compilations[0]}
+
+
+def test_bfloat16_is_close():
+    model = IAENet.from_preset("small", in_channels=1, out_channels=1, periodic=True)
+    grid = Discretization.uniform(256, periodic=True)
+    with torch.no_grad():
+        full = model(smooth(grid)).values
+        with torch.autocast("cpu", torch.bfloat16):
+            low = model(smooth(grid)).values
+    assert low.dtype == torch.float32
+    assert 0 < mismatch(low, full) <= 1e-2
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_are_small(name, d):
+    model = IAENet.from_preset(name, in_channels=1, out_channels=1, dim=d)
+    assert sum(p.numel() for p in model.parameters()) <= 5e6
+
+
+def test_published_sizes():
+    with torch.device("meta"):
+        line = IAENet.from_preset("published", in_channels=1, out_channels=1, dim=1)
+        square = IAENet.from_preset("published", in_channels=1, out_channels=1, dim=2)
+    assert sum(p.numel() for p in line.parameters()) == pytest.approx(5.3e6, rel=0.1)
+    assert sum(p.numel() for p in square.parameters()) == pytest.approx(409e6, rel=0.02)
+
+
+LINE = Discretization.uniform(8)
+BAD = {
+    "channels": (lambda m: m(Field(LINE, torch.ones(8, 2))), "field 0: the network takes 1 channels, got 2"),
+    "dimension": (lambda m: m(Field(Discretization.uniform((3, 3)), torch.ones(9, 1))), "built for .False,. in 1-D"),
+    "periodicity": (lambda m: m(Field(Discretization.uniform(8, periodic=True), torch.ones(8, 1))), "input is on"),
+    "output domain": (
+        lambda m: m(Field(LINE, torch.ones(8, 1)), at=Discretization.uniform(8, periodic=True)),
+        "output",
+    ),
+    "precision": (lambda m: m(Field(LINE, torch.ones(8, 1, dtype=torch.float64))), "network is torch.float32; convert"),
+    "which field": (lambda m: m([Field(LINE, torch.ones(8, 1)), Field(LINE, torch.ones(8, 2))]), "field 1: "),
+    "tensor": (lambda m: m([torch.ones(8, 1)]), "field 0: expected a Field, got Tensor"),
+    "places": (lambda m: m([Field(LINE, torch.ones(8, 1))], at=[LINE, LINE]), "1 fields, but 2 places"),
+    "preset": (lambda m: IAENet.from_preset("huge", in_channels=1, out_channels=1), "small, base, published"),
+    "skips": (lambda m: IAENet(1, 1, skips="all"), "'dense', 'residual' or 'none'"),
+    "flags": (lambda m: IAENet(1, 1, 2, (True,)), "one flag or 2"),
+    "modes": (lambda m: IAENet(1, 1, modes=0), "modes must be at least 1"),
+    "wavelet": (lambda m: Wavelet(3, "mexican"), "not an orthogonal wavelet"),
+    "axiswise": (
+        lambda m: IAENet(1, 1, axiswise=True, **TINY)(Field(Discretization.points([[0.5]]), torch.ones(1, 1))),
+        "axiswise=False to use any points",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_named(case):
+    call, message = BAD[case]
+    with pytest.raises(InvalidInputError, match=message):
+        call(IAENet(1, 1, **TINY))
+
+
+def test_an_empty_list_gives_an_empty_list():
+    assert IAENet(1, 1, **TINY)([]) == []
+
+
+def test_inputs_are_left_unchanged():
+    field = Field(LINE, torch.randn(8, 1))
+    before = field.values.clone()
+    IAENet(1, 1, **TINY)(field, at=Discretization.uniform(5))
+    assert torch.equal(field.values, before)

@@ -1,0 +1,166 @@
+"""The network is a map between functions: its output converges as the grid refines, on any kind of points."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iaenet import Discretization, Field, Fourier, IAENet, Identity, Wavelet
+from tests.smooth import mismatch, smooth
+
+
+def preset(name="small", **options):
+    return IAENet.from_preset(name, in_channels=1, out_channels=1, **options)
+
+
+def ladder(model, sizes, finest, *, dim=1, periodic=True, dtype=torch.float32):
+    """Mismatch to the finest grid on common points, for each size."""
+    step = 0 if periodic else 1
+
+    def output(s):
+        grid = Discretization.uniform((s,) * dim, periodic=periodic)
+        with torch.no_grad():
+            return model(smooth(grid, dtype)).values.reshape(*grid.shape, -1)
+
+    reference = output(finest)
+    found = []
+    for s in sizes:
+        stride = (finest - step) // (s - step)
+        common = reference[(slice(None, None, stride),) * dim]
+        found.append(mismatch(output(s), common))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", ["small", "base"])
+def test_periodic_line(name, seed):
+    torch.manual_seed(seed)
+    at_256, at_1024 = ladder(preset(name, periodic=True), [256, 1024], 8192)
+    assert at_256 <= 5e-4
+    assert at_1024 <= 5e-6
+
+
+def test_periodic_line_is_spectral():
+    at_128, at_256, at_512 = ladder(preset(periodic=True).double(), [128, 256, 512], 2048, dtype=torch.float64)
+    assert at_256 < at_128 / 16  # a rule of fixed order 4 would give 16
+    assert at_512 < at_256 / 16 or at_512 < 1e-12
+
+
+def test_closed_line_is_second_order():
+    sizes = np.array([129, 257, 513, 1025])
+    errors = ladder(preset().double(), sizes, 8193, periodic=False, dtype=torch.float64)
+    assert -np.polyfit(np.log(sizes), np.log(errors), 1)[0] >= 1.9
+    assert errors[-1] < 1e-3
+
+
+@pytest.mark.parametrize("axiswise", [False, True])
+@pytest.mark.parametrize("periodic", [True, False])
+def test_square(periodic, axiswise):
+    model = IAENet(1, 1, 2, periodic, width=16, latent=8, rank=16, modes=8, post_modes=6, axiswise=axiswise)
+    step = 0 if periodic else 1
+    sizes = [32 + step, 64 + step, 128 + step]
+    errors = ladder(model, sizes, 256 + step, dim=2, periodic=periodic)
+    assert errors[-1] <= (1e-4 if periodic else 2e-2)
+    assert errors[0] > errors[1] > errors[2] or errors[1] < 1e-5
+
+
+def test_random_points_on_the_line():
+    model = preset(periodic=True)
+    reference = Discretization.uniform(1024, periodic=True)
+    points = torch.rand(4096, 1, dtype=torch.float64)
+    with torch.no_grad():
+        truth = model(smooth(Discretization.uniform(8192, periodic=True))).values[::8]
+        found = model(smooth(Discretization.points(points, periodic=True)), at=reference).values
+    assert mismatch(found, truth) <= 1e-2
+
+
+def test_scattered_points_in_the_square_approach_the_grid():
+    model = IAENet(1, 1, 2, True, width=16, latent=8, rank=16, modes=6, post_modes=6, harmonics=2)
+    fine = smooth(Discretization.uniform((128, 128), periodic=True))
+    rng = np.random.default_rng(0)
+    errors = []
+    for n in (1000, 4000):
+        scattered = Discretization.points(rng.random((n, 2)), periodic=True)
+        with torch.no_grad():
+            errors.append(mismatch(model(smooth(scattered)).values, model(fine, at=scattered).values))
+    assert errors[1] < errors[0] / 2
+    assert errors[1] < 0.1  # the quadrature error of Voronoi cells: the function has 25 oscillating products
+
+
+@pytest.mark.parametrize("domains", [[Identity()], [Fourier(8)], [Wavelet(4)], [Identity(), Fourier(8), Wavelet(4)]])
+def test_every_branch_converges(domains):
+    errors = ladder(
+        IAENet(1, 1, periodic=True, width=16, domains=domains).double(), [256, 1024], 8192, dtype=torch.float64
+    )
+    assert errors[1] < max(errors[0] / 4, 1e-12)
+
+
+def test_the_published_form_does_not_converge():
+    ours = ladder(preset(periodic=True), [256, 1024, 4096], 8192)
+    model = preset("published")
+    published = ladder(model, [256, 1024, 4096], 8192, periodic=True)
+    print(f"mismatch to s = 8192 at 256, 1024, 4096: ours {ours}, published {published}")
+    assert max(ours) < 5e-4
+    assert min(published[:2]) > 1e-2
+
+
+# ---------------------------------------------------------------- batches, order, duplicates
+
+SMALL = {"width": 8, "latent": 8, "rank": 8, "modes": 6, "post_modes": 4, "blocks": 2}
+
+
+def random_field(rng, n, dtype, d=1, periodic=True):
+    made = Discretization.points(rng.random((n, d)), periodic=periodic, rule="cells")
+    return Field(made, torch.tensor(rng.standard_normal((n, 1)), dtype=dtype))
+
+
+@given(st.integers(2, 60), st.integers(1, 3), st.sampled_from([torch.float32, torch.float64]))
+def test_order_of_points_does_not_matter(n, d, dtype):
+    model = IAENet(1, 1, d, True, **SMALL).to(dtype)
+    rng = np.random.default_rng(n)
+    field = random_field(rng, n, dtype, d)
+    places = rng.permutation(n)
+    own = field.discretization
+    moved = Discretization.points(own.points[places], weights=own.weights[places], periodic=True)
+    with torch.no_grad():
+        there = model(Field(moved, field.values[places])).values
+        here = model(field).values[places]
+    assert mismatch(there, here) <= (1e-5 if dtype == torch.float32 else 1e-12)
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=6), st.integers(0, 5))
+def test_batch_mates_do_not_matter(sizes, extra):
+    model = IAENet(1, 1, 1, True, **SMALL)
+    rng = np.random.default_rng(len(sizes))
+    fields = [random_field(rng, n, torch.float32) for n in sizes]
+    grid = Discretization.uniform(32, periodic=True)
+    fields += [Field(grid, torch.tensor(rng.standard_normal((32, 1)), dtype=torch.float32)) for _ in range(extra)]
+    with torch.no_grad():
+        together = model(fields)
+        for field, found in zip(fields, together, strict=True):
+            assert found.discretization is field.discretization
+            assert mismatch(found.values, model(field).values) <= 1e-6
+
+
+@given(st.integers(2, 50))
+def test_duplicated_points_do_not_matter(n):
+    model = IAENet(1, 1, 1, True, **SMALL)
+    field = random_field(np.random.default_rng(n), n, torch.float32)
+    own = field.discretization
+    doubled = Discretization.points(own.points.repeat(2, 1), weights=own.weights.repeat(2) / 2, periodic=True)
+    with torch.no_grad():
+        twice = model(Field(doubled, field.values.repeat(2, 1))).values[:n]
+        once = model(field).values
+    assert mismatch(twice, once) <= 1e-5
+
+
+@given(st.integers(3, 40), st.integers(1, 17), st.sampled_from([1, 2]), st.booleans())
+def test_streaming_gives_the_same(n, chunk, d, axiswise):
+    model = IAENet(1, 1, d, True, **SMALL, axiswise=axiswise).double()
+    grid = Discretization.uniform((n, 5)[:d], periodic=True)
+    goal = Discretization.uniform((7, 3)[:d], periodic=True)
+    field = Field(grid, torch.randn(2, grid.n, 1, dtype=torch.float64))
+    with torch.no_grad():
+        torch.testing.assert_close(model(field, chunk=chunk).values, model(field).values)
+        torch.testing.assert_close(model(field, at=goal, chunk=chunk).values, model(field, at=goal).values)
