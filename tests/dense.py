@@ -11,18 +11,25 @@ from iaenet.integral import IntegralDecoder, IntegralEncoder
 
 def kernel_matrix(transform: IntegralEncoder | IntegralDecoder, values: Tensor | None, sites: Sites) -> Tensor:
     """`K_ij = phi(a(x_i), x_i, z_j)`, assembled: `(b, n, m)`."""
-    features = transform.kernel(values, sites.coordinates)
+    features = transform.kernel.features(transform.kernel.hidden(values, sites.coordinates))
     return features @ transform.weight[:, :-1].T + transform.weight[:, -1]
 
 
 class DenseEncoder(nn.Module):
-    """`v(z_j) = sum_i w_i phi_1(a(x_i), x_i, z_j) a(x_i)` (eq. numintegraltransform2), with the weights of an encoder."""
+    """`v(z_j) = sum_i w_i phi_1(a(x_i), x_i, z_j) a(x_i)` (eq. numintegraltransform2), with an encoder's weights."""
 
     def __init__(self, encoder: IntegralEncoder) -> None:
         super().__init__()
         self.encoder = encoder
 
-    def reduce(self, values: Tensor, sites: Sites) -> Tensor:
+    @property
+    def kernel(self) -> nn.Module:
+        return self.encoder.kernel
+
+    def local(self, values: Tensor, sites: Sites) -> Tensor:
+        return values
+
+    def reduce(self, values: Tensor, sites: Sites, z: Tensor | None = None) -> Tensor:
         matrix = kernel_matrix(self.encoder, values, sites)
         return torch.einsum("bnm,n,bnc->bmc", matrix.expand(len(values), -1, -1), sites.weights, values)
 
@@ -43,7 +50,7 @@ class DenseDecoder(nn.Module):
     def code(self, latent: Tensor) -> Tensor:
         return latent
 
-    def expand(self, code: Tensor, values: Tensor | None, sites: Sites) -> Tensor:
+    def expand(self, code: Tensor, values: Tensor | None, sites: Sites, z: Tensor | None = None) -> Tensor:
         matrix = kernel_matrix(self.decoder, values, sites)
         return matrix.expand(len(code), -1, -1) @ code / math.sqrt(code.shape[1])
 

@@ -9,7 +9,7 @@ from iaenet.composed import ComposedDecoder, ComposedEncoder
 from iaenet.geometry import geometry_of
 from iaenet.integral import IntegralDecoder, IntegralEncoder
 from iaenet.latent import LatentNetwork
-from tests.dense import densify
+from tests.dense import densify, kernel_matrix
 
 B, C, RANK = 2, 3, 5
 
@@ -95,6 +95,23 @@ def test_latent_network(dense):
     v = torch.randn(2, 12, 3, dtype=torch.float64, requires_grad=True)
     assert network(v).shape == v.shape
     assert torch.autograd.gradcheck(network, (v,))
+
+
+def test_axiswise_is_the_product_of_its_axes():
+    encoder, decoder = pair("axiswise", 3, auxiliary=False)
+    sites = random_sites(3, torch.float64)
+    encoder.double(), decoder.double()
+    values = torch.randn(1, len(sites.weights), C, dtype=torch.float64)
+    K = [
+        kernel_matrix(axis, None, where)[0] * where.weights[:, None]
+        for axis, where in zip(encoder.axes, sites.axes, strict=True)
+    ]
+    grid = values.reshape(5, 6, 7, C)
+    v = torch.einsum("xu,yv,zw,xyzc->uvwc", *K, grid).reshape(1, -1, C)
+    torch.testing.assert_close(encoder(values, sites), v)
+    L = [kernel_matrix(axis, None, where)[0] for axis, where in zip(decoder.axes, sites.axes, strict=True)]
+    b = torch.einsum("xu,yv,zw,uvwc->xyzc", *L, v.reshape(4, 3, 2, C)).reshape(1, -1, C) / 24**0.5
+    torch.testing.assert_close(decoder(v, values, sites), b)
 
 
 def test_axis_mix_is_a_kronecker_product():

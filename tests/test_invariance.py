@@ -93,7 +93,7 @@ def test_every_branch_converges(domains):
     errors = ladder(
         IAENet(1, 1, periodic=True, width=16, domains=domains).double(), [256, 1024], 8192, dtype=torch.float64
     )
-    assert errors[1] < max(errors[0] / 4, 1e-12)
+    assert errors[1] < max(errors[0] / 4, 1e-7)
 
 
 def test_the_published_form_does_not_converge():
@@ -164,3 +164,21 @@ def test_streaming_gives_the_same(n, chunk, d, axiswise):
     with torch.no_grad():
         torch.testing.assert_close(model(field, chunk=chunk).values, model(field).values)
         torch.testing.assert_close(model(field, at=goal, chunk=chunk).values, model(field, at=goal).values)
+
+
+@pytest.mark.parametrize("chunk", [None, 7])
+def test_gradients_are_the_same_when_computed_again(chunk):
+    grid = Discretization.uniform(20, periodic=True)
+    goal = Discretization.uniform(11, periodic=True)
+    values = torch.randn(2, 20, 1, dtype=torch.float64)
+    model = IAENet(1, 1, 1, True, **SMALL).double()
+
+    def gradients(recompute, chunk):
+        model.recompute = recompute
+        model.zero_grad()
+        model(Field(grid, values), chunk=chunk).values.square().sum().backward()
+        model(Field(grid, values), at=goal, chunk=chunk).values.square().sum().backward()
+        return [p.grad.clone() for p in model.parameters()]
+
+    for once, again in zip(gradients(10**9, None), gradients(1, chunk), strict=True):
+        torch.testing.assert_close(again, once)

@@ -75,6 +75,6 @@ def test_gradcheck():
     values = torch.randn(1, 30, 2, dtype=torch.float64, requires_grad=True)
 
     def call(a):
-        return layer.expand(layer.latent(layer.reduce(a, grid)), a, grid)
+        return layer.expand(layer.latent(layer.reduce([a], grid)), [a], grid)
 
     assert torch.autograd.gradcheck(call, (values,))

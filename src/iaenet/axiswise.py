@@ -3,14 +3,14 @@
 With the same rank r per axis, a product of axis transforms reaches r^d functions where one transform has r.
 """
 
-from collections.abc import Callable, Sequence
-from functools import partial
+import math
+from collections.abc import Sequence
 from typing import Unpack
 
 from torch import Tensor, nn
 
 from iaenet.geometry import Sites
-from iaenet.integral import IntegralDecoder, IntegralEncoder, KernelOptions
+from iaenet.integral import IntegralDecoder, IntegralEncoder, Kernel, KernelOptions
 
 
 class AxiswiseEncoder(nn.Module):
@@ -34,15 +34,27 @@ class AxiswiseEncoder(nn.Module):
             IntegralEncoder(channels, f, m, rank, **kernel) for f, m in zip(coordinates, shape, strict=True)
         )
 
-    def reduce(self, values: Tensor, sites: Sites) -> Tensor:
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of the last axis, which sees the function itself."""
+        return self.axes[-1].kernel
+
+    def local(self, values: Tensor, sites: Sites) -> Tensor:
+        """Hidden values z of the last axis' kernel, `(b n / s_d, s_d, r)`."""
+        return self.axes[-1].local(_lines(values, sites), sites.axes[-1])
+
+    def reduce(self, values: Tensor, sites: Sites, z: Tensor | None = None) -> Tensor:
         """Moments `(b, m_2 ... m_d, r + 1, c)` of values `(b, n, c)` on a tensor grid."""
         b, _, c = values.shape
-        grid = values.reshape(b, *(len(axis.weights) for axis in sites.axes), c)
-        for i in reversed(range(1, len(self.axes))):
-            grid = _along(grid, i + 1, partial(self.axes[i], sites=sites.axes[i]))
-        rows = grid.movedim(1, -2)
-        moments = self.axes[0].reduce(rows.reshape(-1, *rows.shape[-2:]), sites.axes[0])
-        return moments.reshape(b, -1, *moments.shape[1:])
+        moments = self.axes[-1].reduce(_lines(values, sites), sites.axes[-1], z)
+        ahead, done = [len(axis.weights) for axis in sites.axes[:-1]], 1
+        while ahead:
+            i = len(ahead)
+            v = self.axes[i].latent(moments).reshape(-1, done, self.shape[i], c).transpose(1, 2)
+            done *= self.shape[i]
+            grid = v.reshape(-1, ahead.pop(), done, c).transpose(1, 2)  # latent axes in front, the next one behind
+            moments = self.axes[i - 1].reduce(grid.reshape(-1, grid.shape[2], c), sites.axes[i - 1])
+        return moments.reshape(b, done, *moments.shape[1:])
 
     def latent(self, moments: Tensor) -> Tensor:
         """Latent values `(b, m, c)`, m the product of the latent grid."""
@@ -66,39 +78,39 @@ class AxiswiseDecoder(nn.Module):
         coordinates: Sequence[int],
         shape: Sequence[int],
         rank: int,
-        **kernel: Unpack[KernelOptions],
+        kernel: Kernel | None = None,
+        **options: Unpack[KernelOptions],
     ) -> None:
         super().__init__()
         self.shape = tuple(shape)
-        inner: KernelOptions = {**kernel, "auxiliary": False}
-        last = len(self.shape) - 1
-        self.axes: Sequence[IntegralDecoder] = nn.ModuleList(  # type: ignore[assignment]
-            IntegralDecoder(channels, f, m, rank, **(kernel if i == last else inner))
-            for i, (f, m) in enumerate(zip(coordinates, shape, strict=True))
-        )
+        inner: KernelOptions = {**options, "auxiliary": False}
+        *before, last = zip(coordinates, shape, strict=True)
+        axes = [IntegralDecoder(channels, f, m, rank, **inner) for f, m in before]
+        axes.append(IntegralDecoder(channels, *last, rank, kernel, **options))
+        self.axes: Sequence[IntegralDecoder] = nn.ModuleList(axes)  # type: ignore[assignment]
 
     def code(self, latent: Tensor) -> Tensor:
         """Latent values `(b, m, c)` as they are; each axis makes its own code in `expand`."""
         return latent
 
-    def expand(self, code: Tensor, values: Tensor, sites: Sites) -> Tensor:
+    def expand(self, code: Tensor, values: Tensor, sites: Sites, z: Tensor | None = None) -> Tensor:
         """Values `(b, n, c)` of the decoded function on the tensor grid."""
-        b, n, c = values.shape
-        grid = code.reshape(b, *self.shape, c)
-        for i in range(len(self.axes) - 1):
-            grid = _along(grid, i + 1, partial(self.axes[i], values=None, sites=sites.axes[i]))
-        flat = grid.reshape(-1, *grid.shape[-2:])
-        own = values.reshape(len(flat), -1, c)
-        decoded: Tensor = self.axes[-1](flat, own, sites.axes[-1])
-        return decoded.reshape(b, n, c)
+        b, n, c = *values.shape[:2], code.shape[-1]
+        ahead = math.prod(self.shape)
+        u = code
+        for axis, m, where in zip(self.axes[:-1], self.shape, sites.axes, strict=False):
+            ahead //= m
+            # One product for all latent axes still ahead: they count as channels.
+            u = axis(u.reshape(-1, m, ahead * c), None, where)
+        last = self.axes[-1]
+        code = last.code(u.reshape(-1, self.shape[-1], c))
+        return last.expand(code, _lines(values, sites), sites.axes[-1], z).reshape(b, n, c)
 
     def forward(self, latent: Tensor, values: Tensor, sites: Sites) -> Tensor:
         """Latent values `(b, m, c)` -> values `(b, n, c)`."""
         return self.expand(self.code(latent), values, sites)
 
 
-def _along(grid: Tensor, axis: int, transform: Callable[[Tensor], Tensor]) -> Tensor:
-    """Apply a transform `(b, s, c) -> (b, s', c)` along one axis of `(b, s_1, ..., s_d, c)`."""
-    moved = grid.movedim(axis, -2)
-    done = transform(moved.reshape(-1, *moved.shape[-2:]))
-    return done.reshape(*moved.shape[:-2], *done.shape[-2:]).movedim(-2, axis)
+def _lines(values: Tensor, sites: Sites) -> Tensor:
+    """Values `(b, n, c)` of a grid as lines along its last axis: `(b n / s_d, s_d, c)`."""
+    return values.reshape(-1, len(sites.axes[-1].weights), values.shape[-1])

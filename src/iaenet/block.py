@@ -21,9 +21,9 @@ from iaenet.domain import Domain, Identity
 from iaenet.geometry import Basis, Geometry, Sites, coordinate_count
 from iaenet.integral import IntegralDecoder, IntegralEncoder, KernelOptions
 from iaenet.latent import LatentNetwork
-from iaenet.precision import FullLinear
+from iaenet.pointwise import full_precision, linear
 
-Codes = list[Tensor]
+Tensors = list[Tensor]
 
 
 class Layer(Protocol):
@@ -34,34 +34,21 @@ class Layer(Protocol):
         """Bases that are worth making ahead."""
         ...
 
-    def local(self, history: Sequence[Tensor]) -> Tensor:
-        """Earlier outputs `(b, n, c)` at some points -> the layer's input a there."""
+    def local(self, history: Sequence[Tensor], geometry: Geometry) -> Tensors:
+        """Earlier outputs `(b, n, c)` at some points -> the layer's input a there, and what else both passes need."""
         ...
 
-    def reduce(self, a: Tensor, geometry: Geometry) -> Codes:
+    def reduce(self, local: Tensors, geometry: Geometry) -> Tensors:
         """What the layer must know of the function; a sum over points."""
         ...
 
-    def latent(self, moments: Codes) -> Codes:
+    def latent(self, moments: Tensors) -> Tensors:
         """Fixed-size computation, first axis b."""
         ...
 
-    def expand(self, codes: Codes, a: Tensor, geometry: Geometry) -> Tensor:
+    def expand(self, codes: Tensors, local: Tensors, geometry: Geometry) -> Tensor:
         """The layer's output `(b, n, c)` at some points."""
         ...
-
-
-def linear(channels_in: int, channels_out: int, *, terms: int = 1, bias: bool = True) -> nn.Linear:
-    """A pointwise linear layer that keeps amplitudes: variance 1 / (fan-in * terms), zero bias.
-
-    PyTorch's default shrinks a signal by 0.58 a layer; after four blocks nothing of the input would be left at first.
-    `terms` is how many such layers are summed.
-    """
-    layer = FullLinear(channels_in, channels_out, bias=bias)
-    nn.init.normal_(layer.weight, std=1 / math.sqrt(channels_in * terms))
-    if bias:
-        nn.init.zeros_(layer.bias)
-    return layer
 
 
 class ChannelMLP(nn.Module):
@@ -70,7 +57,7 @@ class ChannelMLP(nn.Module):
     def __init__(self, channels: int) -> None:
         super().__init__()
         self.hidden = linear(channels, channels)
-        self.out = linear(channels, channels)
+        self.out = linear(channels, channels, after_gelu=True)
 
     def forward(self, v: Tensor) -> Tensor:
         """Values `(..., c)` -> `(..., c)`."""
@@ -103,16 +90,21 @@ class IAE(nn.Module):
         self.decoder: IntegralDecoder | AxiswiseDecoder
         if axiswise:
             self.encoder = AxiswiseEncoder(channels, coordinates, shape, rank, **options)
-            self.decoder = AxiswiseDecoder(channels, coordinates, shape, rank, **options)
+            self.decoder = AxiswiseDecoder(channels, coordinates, shape, rank, self.encoder.kernel, **options)
         else:
-            self.encoder = IntegralEncoder(channels, sum(coordinates), math.prod(shape), rank, **options)
-            self.decoder = IntegralDecoder(channels, sum(coordinates), math.prod(shape), rank, **options)
+            sizes = channels, sum(coordinates), math.prod(shape), rank
+            self.encoder = IntegralEncoder(*sizes, **options)
+            self.decoder = IntegralDecoder(*sizes, self.encoder.kernel, **options)
         self.mix = ChannelMLP(channels) if channel_mlp else nn.Identity()
         self.phi_0 = LatentNetwork(shape, dense=dense, depth=depth)
 
-    def reduce(self, a: Tensor, sites: Sites) -> Tensor:
+    def local(self, a: Tensor, sites: Sites) -> Tensor:
+        """The kernel's hidden values z, which encoder and decoder share."""
+        return self.encoder.local(a, sites)
+
+    def reduce(self, a: Tensor, z: Tensor, sites: Sites) -> Tensor:
         """Moments of values `(b, n, c)`; a sum over points."""
-        return self.encoder.reduce(a, sites)
+        return self.encoder.reduce(a, sites, z)
 
     def latent(self, moments: Tensor) -> Tensor:
         """Moments -> v -> u -> the decoder's code."""
@@ -120,13 +112,14 @@ class IAE(nn.Module):
         u = self.phi_0(self.mix(v))
         return self.decoder.code(u)
 
-    def expand(self, code: Tensor, a: Tensor, sites: Sites) -> Tensor:
+    def expand(self, code: Tensor, a: Tensor, z: Tensor, sites: Sites) -> Tensor:
         """Values `(b, n, c)` of b; `a` are the values of the input at the same points."""
-        return self.decoder.expand(code, a, sites)
+        return self.decoder.expand(code, a, sites, z)
 
     def forward(self, a: Tensor, sites: Sites) -> Tensor:
         """Values `(b, n, c)` -> `(b, n, c)` on the same points."""
-        return self.expand(self.latent(self.reduce(a, sites)), a, sites)
+        z = self.local(a, sites)
+        return self.expand(self.latent(self.reduce(a, z, sites)), a, z, sites)
 
 
 class IAEOptions(TypedDict, total=False):
@@ -146,17 +139,21 @@ class PointBranch(nn.Module):
         self.iae = iae
         self.harmonics = harmonics
 
-    def reduce(self, a: Tensor, geometry: Geometry) -> Tensor:
+    def local(self, a: Tensor, geometry: Geometry) -> Tensor:
+        """The kernel's hidden values."""
+        return self.iae.local(a, geometry.sites(self.harmonics))
+
+    def reduce(self, a: Tensor, z: Tensor, geometry: Geometry) -> Tensor:
         """Moments of values `(b, n, c)`."""
-        return self.iae.reduce(a, geometry.sites(self.harmonics))
+        return self.iae.reduce(a, z, geometry.sites(self.harmonics))
 
     def latent(self, moments: Tensor) -> Tensor:
         """Moments -> code."""
         return self.iae.latent(moments)
 
-    def expand(self, code: Tensor, a: Tensor, geometry: Geometry) -> Tensor:
+    def expand(self, code: Tensor, a: Tensor, z: Tensor, geometry: Geometry) -> Tensor:
         """Values `(b, n, c)` at the points of `geometry`."""
-        return self.iae.expand(code, a, geometry.sites(self.harmonics))
+        return self.iae.expand(code, a, z, geometry.sites(self.harmonics))
 
 
 class DomainBranch(nn.Module):
@@ -178,7 +175,11 @@ class DomainBranch(nn.Module):
         for i, axis in enumerate(sites.axes):
             self.register_buffer(f"axis{i}", axis.coordinates.to(torch.get_default_dtype()), persistent=False)
 
-    def reduce(self, a: Tensor, geometry: Geometry) -> Tensor:
+    def local(self, a: Tensor, geometry: Geometry) -> Tensor:  # noqa: ARG002 - as in PointBranch
+        """Nothing beyond the values themselves."""
+        return a
+
+    def reduce(self, a: Tensor, z: Tensor, geometry: Geometry) -> Tensor:  # noqa: ARG002
         """Coefficients `(b, p, c)` of values `(b, n, c)`."""
         return self.domain.forward(a, geometry)
 
@@ -188,7 +189,7 @@ class DomainBranch(nn.Module):
         output: Tensor = self.iae(coefficients, Sites(self.coordinates, self.weights, along))
         return self.gain * output
 
-    def expand(self, code: Tensor, a: Tensor, geometry: Geometry) -> Tensor:  # noqa: ARG002 - as in PointBranch
+    def expand(self, code: Tensor, a: Tensor, z: Tensor, geometry: Geometry) -> Tensor:  # noqa: ARG002
         """Values `(b, n, c)` at the points of `geometry`."""
         return self.domain.inverse(code, geometry)
 
@@ -216,11 +217,14 @@ class IAEBlock(nn.Module):
         **iae: Unpack[IAEOptions],
     ) -> None:
         super().__init__()
+        self.channels = channels
         shape = (latent,) * len(periodic)
         self.gather: nn.ModuleList | None = None
         if inputs > 1:
-            self.gather = nn.ModuleList(linear(channels, channels, terms=inputs, bias=i == 0) for i in range(inputs))
-            self.gather_out = linear(channels, channels)
+            self.gather = nn.ModuleList(
+                linear(channels, channels, terms=inputs, bias=i == 0, after_gelu=i > 0) for i in range(inputs)
+            )
+            self.gather_out = linear(channels, channels, after_gelu=True)
         branches: list[PointBranch | DomainBranch] = []
         for domain in domains:
             if isinstance(domain, Identity):
@@ -233,11 +237,11 @@ class IAEBlock(nn.Module):
                 own = IAE(channels, features, shape, rank, axiswise=axiswise and bool(sites.axes), **iae)
                 branches.append(DomainBranch(domain, own, sites))
         self.branches: Sequence[PointBranch | DomainBranch] = nn.ModuleList(branches)  # type: ignore[assignment]
-        # M on [a, branches]: a linear path beside one hidden layer, both from one product.
-        self.merge = linear(channels * (1 + len(domains)), 2 * channels)
+        # M on [a, branches] is linear: the hidden layer of the paper's M costs half a block and gained nothing.
+        self.merge = linear(channels * (1 + len(domains)), channels)
         with torch.no_grad():
-            self.merge.weight[:, channels:] *= 0.5
-        self.merge_out = linear(channels, channels)
+            self.merge.weight[:, :channels] *= math.sqrt(1 + len(domains))  # as if alone
+            self.merge.weight[:, channels:] *= 0.25  # branches join gently, see docs/maths.md
         self.skip = linear(channels, channels) if residual else None
 
     @property
@@ -246,30 +250,37 @@ class IAEBlock(nn.Module):
         domains = [branch.domain for branch in self.branches if isinstance(branch, DomainBranch)]
         return [(domain.basis, domain.basis) for domain in domains if hasattr(domain, "basis")]
 
-    def local(self, history: Sequence[Tensor]) -> Tensor:
-        """`M_i([A_0 a_0, ..., A_{i-1} a_{i-1}])` at each point: the block's input a `(b, n, c)`."""
-        if self.gather is None:
-            return history[-1]
-        # A linear layer on concatenated channels is a sum of linear layers; the A_j are part of them.
-        merged: Tensor = self.gather_out(nn.functional.gelu(_sum_of(self.gather, history)))
-        return merged
+    def local(self, history: Sequence[Tensor], geometry: Geometry) -> Tensors:
+        """`a = M_i([A_0 a_0, ..., A_{i-1} a_{i-1}])` at each point, and what each branch makes of it there."""
+        a = history[-1]
+        if self.gather is not None:
+            # A linear layer on concatenated channels is a sum of linear layers; the A_j are part of them.
+            a = self.gather_out(nn.functional.gelu(_sum_of(self.gather, history)))
+        return [a, *(branch.local(a, geometry) for branch in self.branches)]
 
-    def reduce(self, a: Tensor, geometry: Geometry) -> Codes:
+    def reduce(self, local: Tensors, geometry: Geometry) -> Tensors:
         """What each branch integrates."""
-        return [branch.reduce(a, geometry) for branch in self.branches]
+        a, *own = local
+        return [branch.reduce(a, z, geometry) for branch, z in zip(self.branches, own, strict=True)]
 
-    def latent(self, moments: Codes) -> Codes:
-        """Each branch's fixed-size part."""
-        return [branch.latent(moment) for branch, moment in zip(self.branches, moments, strict=True)]
+    def latent(self, moments: Tensors) -> Tensors:
+        """Each branch's fixed-size part, and its part of the merge: branches expand linearly, channel by channel."""
+        weights = self.merge.weight.T.split(self.channels)[1:]
+        return [
+            branch.latent(moment) @ weight
+            for branch, moment, weight in zip(self.branches, moments, weights, strict=True)
+        ]
 
-    def expand(self, codes: Codes, a: Tensor, geometry: Geometry) -> Tensor:
+    def expand(self, codes: Tensors, local: Tensors, geometry: Geometry) -> Tensor:
         """The block's output `(b, n, c)` at the points of `geometry`."""
-        outputs = [branch.expand(code, a, geometry) for branch, code in zip(self.branches, codes, strict=True)]
-        straight, hidden = self.merge(torch.cat([a, *outputs], dim=-1)).chunk(2, dim=-1)
-        merged = straight + self.merge_out(nn.functional.gelu(hidden))
+        a, *own = local
+        with full_precision(a):
+            total = nn.functional.linear(a, self.merge.weight[:, : self.channels], self.merge.bias)
+        for branch, code, z in zip(self.branches, codes, own, strict=True):
+            total = total + branch.expand(code, a, z, geometry)
         if self.skip is not None:
-            merged = merged + self.skip(a)
-        return nn.functional.gelu(merged)
+            total = total + self.skip(a)
+        return nn.functional.gelu(total)
 
 
 def _sum_of(layers: nn.ModuleList, inputs: Sequence[Tensor]) -> Tensor:

@@ -6,11 +6,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from iaenet import quadrature
 from iaenet.discretization import Discretization
-from iaenet.precision import full_precision
+from iaenet.pointwise import full_precision
+from iaenet.resample import axis_taps
+
+# Points on a line beyond this many are dense enough for weighted sums (and these can be streamed).
+DENSE = 2**17
 
 
 class Basis(Protocol):
@@ -51,6 +57,7 @@ class Geometry:
         self.periodic = periodic
         self.dtype = dtype
         self.n = points.shape[0]
+        self.whole: tuple[Geometry, slice] | None = None  # the geometry that this one is a piece of, and where
         self._made: dict[tuple[object, ...], tuple[Tensor, ...]] = {}
 
     @classmethod
@@ -126,8 +133,40 @@ class Geometry:
         return (product,)
 
     def _weighted(self, basis: Basis) -> tuple[Tensor, ...]:
+        if self.whole is not None and self.axes is None:
+            whole, places = self.whole
+            if whole._is_line():
+                return (whole._analysis(basis)[0][:, places],)
+        elif self._is_line():
+            return (self._line_rule(basis),)
         weights = (self.weights,) if self.axes is None else tuple(w for _, w in self.axes)
         return tuple((B * w[:, None]).T for B, w in zip(self._plain(basis), weights, strict=True))
+
+    def _is_line(self) -> bool:
+        """Whether these are points on an axis, weighted by their cells; then better rules than a weighted sum exist."""
+        if self.axes is not None or len(self.periodic) > 1 or self.n > DENSE:
+            return False
+        x = self.points[:, 0].cpu().numpy()
+        excess = quadrature.trapezoid(x, 0.0, 1.0, self.periodic[0]) - self.weights.cpu().numpy()
+        _, places = np.unique(x, return_inverse=True)
+        return bool(np.abs(np.bincount(places, excess)).max() < 1e-9)  # coinciding points may share in any way
+
+    def _line_rule(self, basis: Basis) -> Tensor:
+        """`int B_p(x) I[f](x) dx`, I the cubic interpolant: weights `(p, n)` for points on a line.
+
+        A sum of `w_i B_p(x_i) f(x_i)` is useless once B_p oscillates faster than the largest gap between points; the
+        integral of an interpolant is not.
+        """
+        x = self.points[:, 0].cpu().numpy()
+        nodes, places, counts = np.unique(x, return_inverse=True, return_counts=True)
+        size = max(1024, 4 * len(nodes))
+        fine = Discretization.uniform(size if self.periodic[0] else size + 1, periodic=self.periodic)
+        index, share = axis_taps(nodes, fine.points[:, 0].numpy(), 1.0, self.periodic[0])
+        functions = basis.functions(fine.points[:, 0], self.periodic[0]) * fine.weights[:, None]
+        rule = torch.zeros(len(nodes), functions.shape[1], dtype=torch.float64)
+        for tap in range(index.shape[1]):
+            rule.index_add_(0, torch.from_numpy(index[:, tap]), torch.from_numpy(share[:, tap, None]) * functions)
+        return (rule[places] / torch.from_numpy(counts[places])[:, None]).T.to(self.points.device)
 
     def _make(self, key: tuple[object, ...], maker: Callable[[], tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
         if key not in self._made:
@@ -147,13 +186,14 @@ class Geometry:
             places = slice(row.start * per_row, row.stop * per_row) if self.axes is not None else row
             axes = None if self.axes is None else ((self.axes[0][0][row], self.axes[0][1][row]), *self.axes[1:])
             piece = Geometry(self.points[places], self.weights[places], axes, self.periodic, self.dtype)
+            piece.whole = self, places
             pieces.append((places, piece))
         return pieces
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def geometry_of(discretization: Discretization, dtype: torch.dtype) -> Geometry:
-    """The geometry of a discretization; the 64 used last are kept, with their bases."""
+    """The geometry of a discretization; the 256 used last are kept, with their bases."""
     return Geometry.of(discretization, dtype)
 
 

@@ -6,11 +6,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from iaenet.block import linear
 from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
 from iaenet.field import Field
 from iaenet.iae_net import IAENet
+from iaenet.pointwise import linear
 
 
 class FunctionToVector(nn.Module):

@@ -1,45 +1,63 @@
 """IAE-Net: a map between functions, on whatever points they are sampled."""
 
-from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, overload
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
-from iaenet.block import IAEBlock, Layer, linear
+from iaenet.block import IAEBlock, Layer
 from iaenet.discretization import Discretization, Periodic
 from iaenet.domain import Domain, Fourier, Identity
 from iaenet.errors import InvalidInputError
 from iaenet.field import Field
 from iaenet.geometry import Geometry, coordinate_count, geometry_of
-from iaenet.precision import full_precision
+from iaenet.pointwise import full_precision, linear
 from iaenet.resample import interpolate
 from iaenet.spectral import FourierLayer
 
 Skips = Literal["dense", "residual", "none"]
+T = TypeVar("T")
 
 
 class Site:
-    """Some points of one function (or of b functions on the same points), and what the layers made of it there."""
+    """Some points of one function (or of b functions on the same points), and what the layers made of it there.
 
-    def __init__(self, geometry: Geometry, values: Tensor, streamed: bool) -> None:
+    A lean site keeps nothing between passes but the layers' outputs: what a layer does in between is done again when it
+    is needed, also for gradients.
+    """
+
+    def __init__(self, geometry: Geometry, values: Tensor, lean: bool) -> None:
         self.geometry = geometry
         self.history = [values]
-        self.streamed = streamed
-        self._input: Tensor | None = None
+        self.lean = lean
+        self._local: list[Tensor] | None = None
 
-    def input(self, layer: Layer) -> Tensor:
-        """The layer's input here. Kept for its second use, unless points are streamed to save memory."""
-        if self.streamed:
-            return layer.local(self.history)
-        if self._input is None:
-            self._input = layer.local(self.history)
-        return self._input
+    def reduce(self, layer: Layer) -> list[Tensor]:
+        """What the layer integrates, over these points."""
+        return self._apply(lambda local: layer.reduce(local, self.geometry), layer)
 
-    def advance(self, layer: Layer, output: Tensor) -> None:
+    def advance(self, layer: Layer, codes: list[Tensor]) -> None:
         """Take the layer's output; earlier ones are kept only as long as blocks merge them."""
+        output = self._apply(lambda local: layer.expand(codes, local, self.geometry), layer)
         self.history = [*self.history, output] if isinstance(layer, IAEBlock) else [output]
-        self._input = None
+        self._local = None
+
+    def _apply(self, step: Callable[[list[Tensor]], T], layer: Layer) -> T:
+        if self.lean and torch.is_grad_enabled():
+            result: T = checkpoint(
+                lambda *history: step(layer.local(history, self.geometry)),
+                *self.history,
+                use_reentrant=False,
+                preserve_rng_state=False,
+            )
+            return result
+        local = self._local
+        if local is None:
+            local = layer.local(self.history, self.geometry)
+            self._local = None if self.lean else local
+        return step(local)
 
 
 Piece = tuple[Tensor, Geometry]
@@ -78,6 +96,8 @@ class IAENet(nn.Module):
         channel_mlp: channel MLP on the latent values.
         depth: hidden layers of phi_0, phi_1 and phi_2 (the paper's deep block has 4).
         dense: phi_0 mixes all latent points with full matrices instead of axis by axis; no difference for d = 1.
+        recompute: training batches of more points than this (b n in all) keep only the layers' outputs and compute the
+            rest again for the gradient: a third more time, several times less memory.
 
     >>> model = IAENet(in_channels=1, out_channels=1, periodic=True)
     >>> grid = Discretization.uniform(64, periodic=True)
@@ -110,8 +130,10 @@ class IAENet(nn.Module):
         channel_mlp: bool = True,
         depth: int = 1,
         dense: bool = False,
+        recompute: int = 32768,
     ) -> None:
         super().__init__()
+        self.recompute = recompute
         self.in_channels, self.out_channels = in_channels, out_channels
         self.periodic = (periodic,) * dim if isinstance(periodic, bool) else tuple(periodic)
         self.harmonics = harmonics
@@ -144,7 +166,7 @@ class IAENet(nn.Module):
             FourierLayer(width, post_modes, self.periodic, last=i == post_blocks - 1) for i in range(post_blocks)
         ]
         self.layers: Sequence[Layer] = nn.ModuleList(layers)  # type: ignore[assignment, arg-type]
-        self.project = nn.Sequential(linear(width, width), nn.GELU(), linear(width, out_channels))
+        self.project = nn.Sequential(linear(width, width), nn.GELU(), linear(width, out_channels, after_gelu=True))
 
     @classmethod
     def from_preset(
@@ -184,14 +206,16 @@ class IAENet(nn.Module):
             at: where to evaluate the output, one per field; the input's own points if not given. The input's values
                 there, which pointwise paths need, are interpolated, so that `model(f, at=d)` and `model(f)` agree
                 wherever points coincide.
-            chunk: most points to work on at a time. Same result with less memory; meant for inference.
+            chunk: most points to work on at a time. Same result, memory for little more than the layers' outputs.
         """
         single = isinstance(field, Field)
         fields = [field] if single else list(field)
         targets = [at] if single and at is not None else at
+        points = sum(f.values.shape[-2] * (len(f.values) if f.batched else 1) for f in fields if isinstance(f, Field))
+        lean = chunk is not None or (torch.is_grad_enabled() and points > self.recompute)
         groups = self._grouped(fields, targets, chunk)
         results: list[Field | None] = [None] * len(fields)
-        for group, values in zip(groups, self._run(groups), strict=True):
+        for group, values in zip(groups, self._run(groups, lean), strict=True):
             for i, part in zip(group.members, values.split(group.counts), strict=True):
                 results[i] = Field.unchecked(group.at, part if fields[i].batched else part[0])
         return results[0] if single else results
@@ -226,27 +250,27 @@ class IAENet(nn.Module):
             geometry.prepare(self.harmonics, layer.bases)
         return [(field.values, geometry)]
 
-    def _run(self, groups: list[Group]) -> list[Tensor]:
+    def _run(self, groups: list[Group], lean: bool) -> list[Tensor]:
         """The network on groups of functions: each layer integrates over `sources` and is evaluated at `goals` too."""
-        sources = [[self._site(*piece, len(g.source) > 1) for piece in g.source] for g in groups]
+        sources = [[self._site(*piece, lean) for piece in g.source] for g in groups]
         goals = [
-            own if g.goal is g.source else [self._site(*piece, len(g.goal) > 1) for piece in g.goal]
+            own if g.goal is g.source else [self._site(*piece, lean) for piece in g.goal]
             for g, own in zip(groups, sources, strict=True)
         ]
         sizes = [sum(g.counts) for g in groups]
         for number, layer in enumerate(self.layers if groups else ()):
-            reduced = [_total([layer.reduce(site.input(layer), site.geometry) for site in group]) for group in sources]
+            reduced = [_total([site.reduce(layer) for site in group]) for group in sources]
             codes = _latent(layer, [torch.cat(branch) for branch in zip(*reduced, strict=True)])
             shares = zip(*[code.split(sizes) for code in codes], strict=True)
             last = number == len(self.layers) - 1
             for own, goal, share in zip(sources, goals, shares, strict=True):
                 for site in goal if last or own is goal else own + goal:
-                    site.advance(layer, layer.expand(list(share), site.input(layer), site.geometry))
+                    site.advance(layer, list(share))
         return [torch.cat([self.project(site.history[-1]) for site in goal], dim=1) for goal in goals]
 
-    def _site(self, values: Tensor, geometry: Geometry, streamed: bool) -> Site:
+    def _site(self, values: Tensor, geometry: Geometry, lean: bool) -> Site:
         coordinates = geometry.sites(self.harmonics).coordinates.expand(len(values), -1, -1)
-        return Site(geometry, self.lift(torch.cat([values, coordinates], dim=-1)), streamed)
+        return Site(geometry, self.lift(torch.cat([values, coordinates], dim=-1)), lean)
 
     def _check(self, i: int, field: Field, target: Discretization) -> None:
         if field.channels != self.in_channels:
@@ -294,7 +318,7 @@ PRESETS: dict[str, dict[int, dict[str, Any]]] = {
         3: {"width": 16, "latent": 6, "rank": 64, "modes": 4, "post_modes": 4, "harmonics": 2},
     },
     "base": {
-        1: {"width": 64, "latent": 128, "rank": 64, "modes": 24, "post_modes": 16},
+        1: {"width": 48, "latent": 128, "rank": 96, "modes": 24, "post_modes": 16},
         2: {"width": 48, "latent": 24, "rank": 128, "modes": 16, "post_modes": 12, "harmonics": 3},
         3: {"width": 32, "latent": 8, "rank": 128, "modes": 6, "post_modes": 5, "harmonics": 2},
     },

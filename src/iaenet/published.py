@@ -138,7 +138,7 @@ class PublishedIAENet(nn.Module):
         a = history[-1]
         periods = geometry_of(_periods(grid.shape), values.dtype)
         for layer in self.post:
-            a = layer.expand(layer.latent(layer.reduce(a, periods)), a, periods)
+            a = layer.expand(layer.latent(layer.reduce([a], periods)), [a], periods)
         out = self.project(a)
         return Field.unchecked(grid, out if field.batched else out[0])
 

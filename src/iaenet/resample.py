@@ -19,8 +19,8 @@ Array = NDArray[np.float64]
 def interpolate(field: Field, at: Discretization) -> Field:
     """`I_T f`: the field on the points of `at`, linear in its values and exact where points coincide.
 
-    Tensor grids: cubic on uniform axes (error h^4), linear on others, each axis in turn. Point sets: linear in 1-D and
-    on Delaunay simplices, nearest point outside their hull.
+    Tensor grids and points on a line: cubic along each axis (error h^4 on uniform axes, h^3 on others). Points in 2-D
+    and 3-D: linear on Delaunay simplices, nearest point outside their hull.
 
     >>> coarse, fine = Discretization.uniform(11), Discretization.uniform(21)
     >>> cubic = interpolate(Field(coarse, coarse.points**3), fine)
@@ -55,36 +55,72 @@ def _grid_taps(source: Discretization, points: Array) -> tuple[Index, Array]:
     weight = np.ones((len(points), 1))
     box = source.bounds.cpu().numpy()
     for i, axis in enumerate(axes):
-        along, share = _axis_taps(axis.cpu().numpy(), points[:, i], box[i, 1] - box[i, 0], source.periodic[i])
+        along, share = axis_taps(axis.cpu().numpy(), points[:, i], box[i, 1] - box[i, 0], source.periodic[i])
         index = (index[:, :, None] * len(axis) + along[:, None, :]).reshape(len(points), -1)
         weight = (weight[:, :, None] * share[:, None, :]).reshape(len(points), -1)
     return index, weight
 
 
-def _axis_taps(axis: Array, y: Array, period: float, periodic: bool) -> tuple[Index, Array]:
-    """Lagrange interpolation on the 4 (uniform axis) or 2 nodes around each y."""
+def axis_taps(axis: Array, y: Array, period: float, periodic: bool) -> tuple[Index, Array]:
+    """Indices and weights `(len(y), 4)` of cubic interpolation from the points of one axis, in whatever order.
+
+    Lagrange on the 4 nodes around y where the axis is uniform; elsewhere Hermite with the slopes of local parabolas,
+    which does not run away where a small gap meets a large one.
+    """
     nodes, first = np.unique(axis, return_index=True)
     if len(nodes) == 1:
         return np.broadcast_to(first[:1], (len(y), 1)).astype(np.int64), np.ones((len(y), 1))
     steps = np.diff(nodes)
     uniform = np.allclose(steps, steps[0], rtol=1e-6) and (not periodic or np.isclose(len(nodes) * steps[0], period))
-    count = min(4 if uniform else 2, len(nodes))
     if periodic:
         y = nodes[0] + np.mod(y - nodes[0], period)
-    start = np.searchsorted(nodes, y, side="right") - count // 2
+    else:
+        y = np.clip(y, nodes[0], nodes[-1])  # ends are not extrapolated: beyond the last node its value is kept
+    left = np.searchsorted(nodes, y, side="right") - 1
     if not periodic:
-        start = np.clip(start, 0, len(nodes) - count)
-    around = start[:, None] + np.arange(count)
-    turns, inside = np.divmod(around, len(nodes))
-    x = nodes[inside] + turns * period
-    # Ends of a closed axis are not extrapolated: beyond the last node its value is kept.
-    t = y if periodic else np.clip(y, nodes[0], nodes[-1])
-    weight = np.ones((len(y), count))
-    for j in range(count):
-        for k in range(count):
-            if k != j:
-                weight[:, j] *= (t - x[:, k]) / (x[:, j] - x[:, k])
+        left = np.clip(left, 0, len(nodes) - 2)
+    if uniform and len(nodes) >= 4:
+        start = left - 1 if periodic else np.clip(left - 1, 0, len(nodes) - 4)
+        turns, inside = np.divmod(start[:, None] + np.arange(4), len(nodes))
+        weight = _lagrange(nodes[inside] + turns * period, y)
+    else:
+        turns, inside = np.divmod(left[:, None] + np.arange(-1, 3), len(nodes))
+        x = nodes[inside] + turns * period
+        if not periodic:
+            # Ghost nodes continue the ends linearly: f_{-1} = 2 f_0 - f_1.
+            lower, upper = left == 0, left == len(nodes) - 2
+            x[lower, 0] = 2 * x[lower, 1] - x[lower, 2]
+            x[upper, 3] = 2 * x[upper, 2] - x[upper, 1]
+        weight = _hermite(x, y)
+        if not periodic:
+            for ghost, end, next_one, at in ((0, 1, 2, lower), (3, 2, 1, upper)):
+                weight[at, end] += 2 * weight[at, ghost]
+                weight[at, next_one] -= weight[at, ghost]
+                weight[at, ghost] = 0.0
     return first[inside].astype(np.int64), weight
+
+
+def _lagrange(x: Array, y: Array) -> Array:
+    weight = np.ones_like(x)
+    for j in range(x.shape[1]):
+        for k in range(x.shape[1]):
+            if k != j:
+                weight[:, j] *= (y - x[:, k]) / (x[:, j] - x[:, k])
+    return weight
+
+
+def _hermite(x: Array, y: Array) -> Array:
+    """Weights of f(x_0 .. x_3) for y in [x_1, x_2]; the slope at x_1 is that of the parabola through x_0, x_1, x_2."""
+    before, h, after = np.diff(x, axis=1).T
+    t = (y - x[:, 1]) / h
+    slope_1, slope_2 = h * t * (1 - t) ** 2, h * t**2 * (t - 1)
+    left, right = slope_1 / (before + h), slope_2 / (h + after)
+    weight = np.empty_like(x)
+    weight[:, 0] = -left * h / before
+    weight[:, 1] = (1 + 2 * t) * (1 - t) ** 2 + left * (h / before - before / h) - right * after / h
+    weight[:, 2] = t**2 * (3 - 2 * t) + left * before / h + right * (after / h - h / after)
+    weight[:, 3] = right * h / after
+    return weight
 
 
 def _simplex_taps(source: Discretization, points: Array) -> tuple[Index, Array]:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from iaenet.domain.basis import Trigonometric
 from iaenet.geometry import Basis, Geometry
-from iaenet.precision import FullLinear
+from iaenet.pointwise import linear
 
 
 class SpectralConvolution(nn.Module):
@@ -53,7 +53,7 @@ class FourierLayer(nn.Module):
     def __init__(self, channels: int, modes: int, periodic: tuple[bool, ...], *, last: bool = False) -> None:
         super().__init__()
         self.convolution = SpectralConvolution(channels, channels, modes, periodic)
-        self.pointwise = FullLinear(channels, channels)
+        self.pointwise = linear(channels, channels, after_gelu=True)
         self.last = last
 
     @property
@@ -61,21 +61,21 @@ class FourierLayer(nn.Module):
         """Analysis and synthesis of the convolution."""
         return [(self.convolution.analysis, self.convolution.synthesis)]
 
-    def local(self, history: Sequence[Tensor]) -> Tensor:
+    def local(self, history: Sequence[Tensor], geometry: Geometry) -> list[Tensor]:  # noqa: ARG002 - as in IAEBlock
         """The layer's input is the last output."""
-        return history[-1]
+        return [history[-1]]
 
-    def reduce(self, a: Tensor, geometry: Geometry) -> list[Tensor]:
+    def reduce(self, local: list[Tensor], geometry: Geometry) -> list[Tensor]:
         """Fourier coefficients of values `(b, n, c)`."""
-        return [self.convolution.reduce(a, geometry)]
+        return [self.convolution.reduce(local[0], geometry)]
 
     def latent(self, coefficients: list[Tensor]) -> list[Tensor]:
         """The spectral product."""
         return [self.convolution.latent(coefficients[0])]
 
-    def expand(self, codes: list[Tensor], a: Tensor, geometry: Geometry) -> Tensor:
+    def expand(self, codes: list[Tensor], local: list[Tensor], geometry: Geometry) -> Tensor:
         """The layer's output `(b, n, c)` at the points of `geometry`."""
-        total: Tensor = self.pointwise(a) + self.convolution.expand(codes[0], geometry)
+        total: Tensor = self.pointwise(local[0]) + self.convolution.expand(codes[0], geometry)
         return total if self.last else nn.functional.gelu(total)
 
 

@@ -86,7 +86,7 @@ class Wavelets:
 
 
 @lru_cache(maxsize=8)
-def _mother(name: str, depth: int = 10) -> tuple[np.ndarray, np.ndarray]:
+def _mother(name: str, depth: int = 14) -> tuple[np.ndarray, np.ndarray]:
     """The mother wavelet at dyadic points of its support [0, N - 1], exact up to rounding.
 
     Values of phi at the integers are the eigenvector of the refinement matrix; `phi(x) = sqrt2 sum_k h_k phi(2 x - k)`

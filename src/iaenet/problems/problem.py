@@ -39,8 +39,16 @@ class Problem(Protocol):
     """
 
     name: ClassVar[str]
-    inputs: ClassVar[tuple[Channel, ...]]
-    outputs: ClassVar[tuple[Channel, ...]]
+
+    @property
+    def inputs(self) -> tuple[Channel, ...]:
+        """Channels of the input, as a property or a class variable."""
+        ...
+
+    @property
+    def outputs(self) -> tuple[Channel, ...]:
+        """Channels of the output."""
+        ...
 
     @property
     def windows(self) -> int:
