@@ -28,8 +28,8 @@ def uniform(s: int) -> Discretization:
 
 
 def difference(found: torch.Tensor, truth: torch.Tensor) -> float:
-    """`||found - truth|| / ||truth||`."""
-    return ((found - truth).norm() / truth.norm()).item()
+    """`||found - truth|| / ||truth - mean||`: against the output's variation, since a constant part would flatter."""
+    return ((found - truth).norm() / (truth - truth.mean()).norm()).item()
 
 
 def on_grids(model: torch.nn.Module) -> list[float]:

@@ -29,7 +29,7 @@ def test_uniform_grids_are_fourth_order(d, periodic):
 
 @pytest.mark.parametrize("periodic", [True, False])
 @pytest.mark.parametrize("d", [1, 2])
-def test_scattered_points_are_third_order_in_1d_and_second_in_2d(d, periodic):
+def test_scattered_points_are_second_order(d, periodic):
     rng = np.random.default_rng(1)
     goal = Discretization.points(0.1 + 0.8 * rng.random((300, d)), periodic=periodic)
     sizes = np.array([250, 1000, 4000, 16000])
@@ -38,16 +38,24 @@ def test_scattered_points_are_third_order_in_1d_and_second_in_2d(d, periodic):
         source = Discretization.points(rng.random((n, d)), periodic=periodic, rule="monte-carlo")
         found = interpolate(smooth(source, torch.float64), goal)
         errors.append(mismatch(found.values, smooth(goal, torch.float64).values))
-    assert rate(sizes, errors) * d >= (2.5 if d == 1 else 1.6)
+    assert rate(sizes, errors) * d >= (1.9 if d == 1 else 1.6)
 
 
 @pytest.mark.parametrize("periodic", [True, False])
 def test_parabolas_are_exact_on_any_points_of_a_line(periodic):
-    x = np.sort(np.random.default_rng(3).random(20))
+    x = np.cumsum(np.random.default_rng(3).uniform(1, 4, 20)) / 80  # neighbouring gaps differ by less than 4 times
     source = Discretization.points(x[:, None], periodic=periodic)
     inner = Discretization.points(np.linspace(x[1], x[-2], 50)[:, None], periodic=periodic)
     found = interpolate(Field(source, 3 * source.points**2 - source.points), inner)
     torch.testing.assert_close(found.values, 3 * inner.points**2 - inner.points)
+
+
+@given(st.integers(0, 1000))
+def test_noise_over_tiny_gaps_is_not_blown_up(seed):
+    rng = np.random.default_rng(seed)
+    source = Discretization.points(np.concatenate([rng.random(20), rng.random(1) + np.array([0, 1e-9])])[:, None] % 1)
+    noise = Field(source, torch.tensor(rng.choice([-1.0, 1.0], (22, 1))))
+    assert interpolate(noise, Discretization.uniform(500)).values.abs().max() < 4
 
 
 def test_periodic_points_are_interpolated_across_the_seam():

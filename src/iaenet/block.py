@@ -57,7 +57,7 @@ class ChannelMLP(nn.Module):
     def __init__(self, channels: int) -> None:
         super().__init__()
         self.hidden = linear(channels, channels)
-        self.out = linear(channels, channels, after_gelu=True)
+        self.out = linear(channels, channels)
 
     def forward(self, v: Tensor) -> Tensor:
         """Values `(..., c)` -> `(..., c)`."""
@@ -221,10 +221,8 @@ class IAEBlock(nn.Module):
         shape = (latent,) * len(periodic)
         self.gather: nn.ModuleList | None = None
         if inputs > 1:
-            self.gather = nn.ModuleList(
-                linear(channels, channels, terms=inputs, bias=i == 0, after_gelu=i > 0) for i in range(inputs)
-            )
-            self.gather_out = linear(channels, channels, after_gelu=True)
+            self.gather = nn.ModuleList(linear(channels, channels, terms=inputs, bias=i == 0) for i in range(inputs))
+            self.gather_out = linear(channels, channels)
         branches: list[PointBranch | DomainBranch] = []
         for domain in domains:
             if isinstance(domain, Identity):
@@ -240,7 +238,6 @@ class IAEBlock(nn.Module):
         # M on [a, branches] is linear: the hidden layer of the paper's M costs half a block and gained nothing.
         self.merge = linear(channels * (1 + len(domains)), channels)
         with torch.no_grad():
-            self.merge.weight[:, :channels] *= math.sqrt(1 + len(domains))  # as if alone
             self.merge.weight[:, channels:] *= 0.25  # branches join gently, see docs/maths.md
         self.skip = linear(channels, channels) if residual else None
 

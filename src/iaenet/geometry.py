@@ -126,9 +126,9 @@ class Geometry:
     def _plain(self, basis: Basis) -> tuple[Tensor, ...]:
         if self.axes is not None:
             return tuple(basis.functions(x, wraps) for (x, _), wraps in zip(self.axes, self.periodic, strict=True))
-        product = torch.ones(self.n, 1, dtype=self.points.dtype, device=self.points.device)
+        product = torch.ones(self.n, 1, dtype=self.dtype, device=self.points.device)
         for i, wraps in enumerate(self.periodic):
-            along = basis.functions(self.points[:, i], wraps)
+            along = basis.functions(self.points[:, i], wraps).to(self.dtype)
             product = (product[:, :, None] * along[:, None, :]).flatten(1)
         return (product,)
 
@@ -169,9 +169,12 @@ class Geometry:
         return (rule[places] / torch.from_numpy(counts[places])[:, None]).T.to(self.points.device)
 
     def _make(self, key: tuple[object, ...], maker: Callable[[], tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
-        if key not in self._made:
-            self._made[key] = tuple(part.to(self.dtype).contiguous() for part in maker())
-        return self._made[key]
+        if key in self._made:
+            return self._made[key]
+        parts = tuple(part.to(self.dtype).contiguous() for part in maker())
+        if self.whole is None or self.axes is not None:  # bases of streamed points would fill the memory they save
+            self._made[key] = parts
+        return parts
 
     def chunks(self, most: int) -> list[tuple[slice, "Geometry"]]:
         """Pieces of at most about `most` points, with their places: rows of a tensor grid, runs of a point set."""

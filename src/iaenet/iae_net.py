@@ -166,7 +166,7 @@ class IAENet(nn.Module):
             FourierLayer(width, post_modes, self.periodic, last=i == post_blocks - 1) for i in range(post_blocks)
         ]
         self.layers: Sequence[Layer] = nn.ModuleList(layers)  # type: ignore[assignment, arg-type]
-        self.project = nn.Sequential(linear(width, width), nn.GELU(), linear(width, out_channels, after_gelu=True))
+        self.project = nn.Sequential(linear(width, width), nn.GELU(), linear(width, out_channels))
 
     @classmethod
     def from_preset(

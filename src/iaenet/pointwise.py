@@ -30,16 +30,15 @@ class FullLinear(nn.Linear):
             return super().forward(input.to(self.weight.dtype))
 
 
-def linear(
-    channels_in: int, channels_out: int, *, terms: int = 1, bias: bool = True, after_gelu: bool = False
-) -> nn.Linear:
+def linear(channels_in: int, channels_out: int, *, terms: int = 1, bias: bool = True) -> nn.Linear:
     """A pointwise linear layer that keeps amplitudes: standard deviation 1 / sqrt(fan-in * terms), zero bias.
 
     PyTorch's default shrinks a signal by 0.58 a layer; after four blocks nothing of the input would be left at first.
-    `terms` is how many such layers are summed; `after_gelu` makes up for what the activation before it takes away.
+    `terms` is how many such layers are summed. What GELU takes away is not made up for: networks that start with larger
+    outputs generalised worse (docs/maths.md).
     """
     layer = FullLinear(channels_in, channels_out, bias=bias)
-    nn.init.normal_(layer.weight, std=(GAIN if after_gelu else 1) / math.sqrt(channels_in * terms))
+    nn.init.normal_(layer.weight, std=1 / math.sqrt(channels_in * terms))
     if bias:
         nn.init.zeros_(layer.bias)
     return layer

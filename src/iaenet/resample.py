@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 def interpolate(field: Field, at: Discretization) -> Field:
     """`I_T f`: the field on the points of `at`, linear in its values and exact where points coincide.
 
-    Tensor grids and points on a line: cubic along each axis (error h^4 on uniform axes, h^3 on others). Points in 2-D
+    Tensor grids and points on a line: cubic along each axis (error h^4 on uniform axes). Points in 2-D
     and 3-D: linear on Delaunay simplices, nearest point outside their hull.
 
     >>> coarse, fine = Discretization.uniform(11), Discretization.uniform(21)
@@ -65,7 +65,7 @@ def axis_taps(axis: Array, y: Array, period: float, periodic: bool) -> tuple[Ind
     """Indices and weights `(len(y), 4)` of cubic interpolation from the points of one axis, in whatever order.
 
     Lagrange on the 4 nodes around y where the axis is uniform; elsewhere Hermite with the slopes of local parabolas,
-    which does not run away where a small gap meets a large one.
+    kept from running away where a small gap meets a large one.
     """
     nodes, first = np.unique(axis, return_index=True)
     if len(nodes) == 1:
@@ -110,16 +110,25 @@ def _lagrange(x: Array, y: Array) -> Array:
 
 
 def _hermite(x: Array, y: Array) -> Array:
-    """Weights of f(x_0 .. x_3) for y in [x_1, x_2]; the slope at x_1 is that of the parabola through x_0, x_1, x_2."""
+    """Weights of f(x_0 .. x_3) for y in [x_1, x_2], with slopes from the nodes on both sides.
+
+    The slope at x_1 is that of the parabola through x_0, x_1, x_2. Where the gap before x_1 is more than 4 times
+    smaller than [x_1, x_2] it turns into that of the chord from x_0 to x_2: noise over a tiny gap is a huge slope.
+    """
     before, h, after = np.diff(x, axis=1).T
     t = (y - x[:, 1]) / h
-    slope_1, slope_2 = h * t * (1 - t) ** 2, h * t**2 * (t - 1)
-    left, right = slope_1 / (before + h), slope_2 / (h + after)
-    weight = np.empty_like(x)
-    weight[:, 0] = -left * h / before
-    weight[:, 1] = (1 + 2 * t) * (1 - t) ** 2 + left * (h / before - before / h) - right * after / h
-    weight[:, 2] = t**2 * (3 - 2 * t) + left * before / h + right * (after / h - h / after)
-    weight[:, 3] = right * h / after
+    weight = np.zeros_like(x)
+    weight[:, 1], weight[:, 2] = (1 + 2 * t) * (1 - t) ** 2, t**2 * (3 - 2 * t)
+    for gap, slope, (outer, inner, far) in (
+        (before, t * (1 - t) ** 2, (0, 1, 2)),
+        (after, -(t**2) * (t - 1), (3, 2, 1)),
+    ):
+        # d = (parabola h + chord gap) / (h + gap) of the difference quotient over the gap, the rest of that over h.
+        parabola = np.minimum(1.0, 4 * gap / h)
+        near = (parabola * h + (1 - parabola) * gap) / (h + gap)
+        weight[:, outer] -= slope * near * h / gap
+        weight[:, inner] += slope * (near * h / gap - (1 - near))
+        weight[:, far] += slope * (1 - near)
     return weight
 
 

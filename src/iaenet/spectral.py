@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from iaenet.domain.basis import Trigonometric
 from iaenet.geometry import Basis, Geometry
-from iaenet.pointwise import linear
+from iaenet.pointwise import FullLinear
 
 
 class SpectralConvolution(nn.Module):
@@ -53,7 +53,8 @@ class FourierLayer(nn.Module):
     def __init__(self, channels: int, modes: int, periodic: tuple[bool, ...], *, last: bool = False) -> None:
         super().__init__()
         self.convolution = SpectralConvolution(channels, channels, modes, periodic)
-        self.pointwise = linear(channels, channels, after_gelu=True)
+        self.pointwise = FullLinear(channels, channels)
+        nn.init.zeros_(self.pointwise.bias)
         self.last = last
 
     @property
