@@ -176,11 +176,16 @@ def test_streaming_gives_the_same(n, chunk, d, axiswise):
 
 
 @pytest.mark.parametrize("chunk", [None, 7])
-def test_gradients_are_the_same_when_computed_again(chunk):
-    grid = Discretization.uniform(20, periodic=True)
-    goal = Discretization.uniform(11, periodic=True)
+@pytest.mark.parametrize("kind", ["grid", "points", "square"])
+def test_gradients_are_the_same_when_computed_again(kind, chunk):
+    grid = {
+        "grid": Discretization.uniform(20, periodic=True),
+        "points": Discretization.points(np.random.default_rng(0).random((20, 1)), periodic=True),
+        "square": Discretization.uniform((4, 5), periodic=True),
+    }[kind]
+    goal = Discretization.uniform((11, 3)[: grid.dim], periodic=True)
     values = torch.randn(2, 20, 1, dtype=torch.float64)
-    model = tiny(1).double()
+    model = tiny(grid.dim).double()
 
     def gradients(recompute, chunk):
         model.recompute = recompute
@@ -189,5 +194,5 @@ def test_gradients_are_the_same_when_computed_again(chunk):
         model(Field(grid, values), at=goal, chunk=chunk).values.square().sum().backward()
         return [p.grad.clone() for p in model.parameters()]
 
-    for once, again in zip(gradients(10**9, None), gradients(1, chunk), strict=True):
+    for once, again in zip(gradients(10**9, None), gradients(16, chunk), strict=True):
         torch.testing.assert_close(again, once)

@@ -87,7 +87,7 @@ class Discretization:
                 raise InvalidInputError(
                     f"axis {i} must increase strictly, but entry {at + 1} ({array[at + 1]}) follows {array[at]}"
                 )
-        if bounds == "tight":
+        if isinstance(bounds, str):
             bounds = [(array[0], array[-1]) for array in arrays]
         box, flags = _domain(len(arrays), bounds, periodic)
         for i, (array, (low, high), wraps) in enumerate(zip(arrays, box, flags, strict=True)):

@@ -28,9 +28,9 @@ class Site:
     is needed, also for gradients.
     """
 
-    def __init__(self, geometry: Geometry, values: Tensor, lean: bool) -> None:
+    def __init__(self, geometry: Geometry, lean: bool) -> None:
         self.geometry = geometry
-        self.history = [values]
+        self.history: list[Tensor] = []
         self.lean = lean
         self._local: list[Tensor] | None = None
 
@@ -38,11 +38,21 @@ class Site:
         """What the layer integrates, over these points."""
         return self._apply(lambda local: layer.reduce(local, self.geometry), layer)
 
-    def advance(self, layer: Layer, codes: list[Tensor]) -> None:
+    def advance(self, layer: Layer, codes: list[Tensor], room: Tensor | None) -> None:
         """Take the layer's output; earlier ones are kept only as long as blocks merge them."""
         output = self._apply(lambda local: layer.expand(codes, local, self.geometry), layer)
-        self.history = [*self.history, output] if isinstance(layer, IAEBlock) else [output]
+        if not isinstance(layer, IAEBlock):
+            self.history = []
         self._local = None
+        self.keep(output, room)
+
+    def keep(self, output: Tensor, room: Tensor | None) -> None:
+        """Remember an output, in its part of the `room (b, n, c)` for all points if there is one."""
+        if room is not None and self.geometry.whole is not None:
+            places = self.geometry.whole[1]
+            room[:, places] = output
+            output = room[:, places]
+        self.history = [*self.history, output]
 
     def _apply(self, step: Callable[[list[Tensor]], T], layer: Layer) -> T:
         if self.lean and torch.is_grad_enabled():
@@ -97,7 +107,7 @@ class IAENet(nn.Module):
         depth: hidden layers of phi_0, phi_1 and phi_2 (the paper's deep block has 4).
         dense: phi_0 mixes all latent points with full matrices instead of axis by axis; no difference for d = 1.
         recompute: training batches of more points than this (b n in all) keep only the layers' outputs and compute the
-            rest again for the gradient: a third more time, several times less memory.
+            rest again for the gradient, some points at a time: a third more time, several times less memory.
 
     >>> model = IAENet(in_channels=1, out_channels=1, periodic=True)
     >>> grid = Discretization.uniform(64, periodic=True)
@@ -211,8 +221,11 @@ class IAENet(nn.Module):
         single = isinstance(field, Field)
         fields = [field] if single else list(field)
         targets = [at] if single and at is not None else at
-        points = sum(f.values.shape[-2] * (len(f.values) if f.batched else 1) for f in fields if isinstance(f, Field))
+        batches = [len(f.values) if f.batched else 1 for f in fields if isinstance(f, Field)]
+        points = sum(b * f.values.shape[-2] for b, f in zip(batches, fields, strict=False))
         lean = chunk is not None or (torch.is_grad_enabled() and points > self.recompute)
+        if lean and chunk is None:
+            chunk = max(1, self.recompute // (2 * max(batches)))
         groups = self._grouped(fields, targets, chunk)
         results: list[Field | None] = [None] * len(fields)
         for group, values in zip(groups, self._run(groups, lean), strict=True):
@@ -252,10 +265,9 @@ class IAENet(nn.Module):
 
     def _run(self, groups: list[Group], lean: bool) -> list[Tensor]:
         """The network on groups of functions: each layer integrates over `sources` and is evaluated at `goals` too."""
-        sources = [[self._site(*piece, lean) for piece in g.source] for g in groups]
+        sources = [self._lifted(g.source, lean) for g in groups]
         goals = [
-            own if g.goal is g.source else [self._site(*piece, lean) for piece in g.goal]
-            for g, own in zip(groups, sources, strict=True)
+            own if g.goal is g.source else self._lifted(g.goal, lean) for g, own in zip(groups, sources, strict=True)
         ]
         sizes = [sum(g.counts) for g in groups]
         for number, layer in enumerate(self.layers if groups else ()):
@@ -264,13 +276,23 @@ class IAENet(nn.Module):
             shares = zip(*[code.split(sizes) for code in codes], strict=True)
             last = number == len(self.layers) - 1
             for own, goal, share in zip(sources, goals, shares, strict=True):
-                for site in goal if last or own is goal else own + goal:
-                    site.advance(layer, list(share))
+                for group in [goal] if last or own is goal else [own, goal]:
+                    room = _room(group)
+                    for site in group:
+                        site.advance(layer, list(share), room)
         return [torch.cat([self.project(site.history[-1]) for site in goal], dim=1) for goal in goals]
 
-    def _site(self, values: Tensor, geometry: Geometry, lean: bool) -> Site:
-        coordinates = geometry.sites(self.harmonics).coordinates.expand(len(values), -1, -1)
-        return Site(geometry, self.lift(torch.cat([values, coordinates], dim=-1)), lean)
+    def _lifted(self, pieces: list[Piece], lean: bool) -> list[Site]:
+        """`a_0 = F f` at each point."""
+        sites = []
+        room: Tensor | None = None
+        for values, geometry in pieces:
+            coordinates = geometry.sites(self.harmonics).coordinates.expand(len(values), -1, -1)
+            lifted = self.lift(torch.cat([values, coordinates], dim=-1))
+            room = _room_like(lifted, len(pieces), geometry) if room is None else room
+            sites.append(Site(geometry, lean))
+            sites[-1].keep(lifted, room)
+        return sites
 
     def _check(self, i: int, field: Field, target: Discretization) -> None:
         if field.channels != self.in_channels:
@@ -292,6 +314,18 @@ class IAENet(nn.Module):
                     f"field {i}: {what} is a point set, but an axiswise network needs tensor grids; "
                     "build it with axiswise=False to use any points"
                 )
+
+
+def _room(sites: list[Site]) -> Tensor | None:
+    """Room for a layer's output at all points of a streamed function."""
+    return _room_like(sites[0].history[-1], len(sites), sites[0].geometry)
+
+
+def _room_like(piece: Tensor, pieces: int, geometry: Geometry) -> Tensor | None:
+    # One block for all pieces: many small ones between temporary ones would leave the memory in shreds.
+    if pieces == 1 or torch.is_grad_enabled() or geometry.whole is None:
+        return None
+    return piece.new_empty(piece.shape[0], geometry.whole[0].n, piece.shape[2])
 
 
 def _latent(layer: Layer, moments: list[Tensor]) -> list[Tensor]:
