@@ -10,7 +10,7 @@ export OMP_NUM_THREADS ?= 1
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,cluster,ecg,mesh,netcdf]"
 	touch $@
 
 demo: $(VENV)/.ready
@@ -28,7 +28,9 @@ test-slow: lint
 	$(BIN)/python -m pytest -q -n $(JOBS) -m slow
 
 bench: $(VENV)/.ready
-	$(BIN)/python benchmarks/core.py
+	$(BIN)/python -m benchmarks.fourier
+	$(BIN)/python -m benchmarks.generators
+	$(BIN)/python -m benchmarks.core
 
 clean:
 	rm -rf $(VENV) build demo .pytest_cache .mypy_cache .ruff_cache

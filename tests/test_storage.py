@@ -445,6 +445,8 @@ def test_bad_samples_are_named_and_nothing_is_left(tmp_path, spoil, message):
     [
         ({"splits": ["train"]}, "1 splits, but there are more samples"),
         ({"splits": ["train"] * 3}, "3 splits, but 2 samples"),
+        ({"records": [0] * 3}, "3 records, but 2 samples"),
+        ({"records": [7, 7], "splits": ["train", "test"]}, "sample 1: record 7 is in train and in test"),
         ({"splits": ["train", "dev"]}, "sample 1: split must be one of .* got 'dev'"),
         ({"parameters": {"f": {"g": [object()]}}}, "parameters: f: g\\[0\\]"),
         ({"parameters": {"nu": float("nan")}}, "parameters: nu must be"),

@@ -1,18 +1,47 @@
 """Learn maps between functions whose samples do not share a grid."""
 
-from iaenet.block import IAE, IAEBlock
-from iaenet.discretization import Discretization
-from iaenet.domain import Domain, Fourier, Identity, Wavelet
-from iaenet.errors import CorruptFileError, InvalidInputError
-from iaenet.field import Field
-from iaenet.heads import FunctionToVector, VectorToFunction
-from iaenet.iae_net import IAENet
-from iaenet.loss import relative_l2
-from iaenet.resample import interpolate
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from iaenet.block import IAE, IAEBlock
+    from iaenet.dataset import Dataset, load_dataset
+    from iaenet.discretization import Discretization
+    from iaenet.domain import Domain, Fourier, Identity, Wavelet
+    from iaenet.errors import CorruptFileError, InvalidInputError
+    from iaenet.field import Field
+    from iaenet.heads import FunctionToVector, VectorToFunction
+    from iaenet.iae_net import IAENet
+    from iaenet.loss import relative_l2
+    from iaenet.resample import interpolate
+    from iaenet.storage import write_dataset
+
+# Imported when they are first used, so that commands which need no PyTorch start at once.
+_HOME = {
+    "IAE": "block",
+    "CorruptFileError": "errors",
+    "Dataset": "dataset",
+    "Discretization": "discretization",
+    "Domain": "domain",
+    "Field": "field",
+    "Fourier": "domain",
+    "FunctionToVector": "heads",
+    "IAEBlock": "block",
+    "IAENet": "iae_net",
+    "Identity": "domain",
+    "InvalidInputError": "errors",
+    "VectorToFunction": "heads",
+    "Wavelet": "domain",
+    "interpolate": "resample",
+    "load_dataset": "dataset",
+    "relative_l2": "loss",
+    "write_dataset": "storage",
+}
 
 __all__ = [
     "IAE",
     "CorruptFileError",
+    "Dataset",
     "Discretization",
     "Domain",
     "Field",
@@ -25,6 +54,18 @@ __all__ = [
     "VectorToFunction",
     "Wavelet",
     "interpolate",
+    "load_dataset",
     "relative_l2",
+    "write_dataset",
 ]
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'iaenet' has no attribute {name!r}")
+    return getattr(import_module(f"iaenet.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -26,11 +26,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(path)
     if target.is_dir():
         raise InvalidInputError(f"{target} is a folder; give the name of a file")
+    if not target.parent.is_dir():
+        raise InvalidInputError(f"{target}: there is no folder {target.parent}; make it first")
     beside = target.with_name(f"{unfinished(target)}{secrets.token_hex(4)}.tmp")
     try:
         os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    except FileNotFoundError:
-        raise InvalidInputError(f"{target}: there is no folder {target.parent}; make it first") from None
     except OSError as failure:
         raise type(failure)(failure.errno, f"cannot be written: {failure.strerror}", str(target)) from None
     try:

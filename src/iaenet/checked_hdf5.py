@@ -13,7 +13,7 @@ from iaenet.errors import CorruptFileError
 from iaenet.layout import CHUNK
 
 # What HDF5, NumPy and JSON raise when they meet bytes that make no sense.
-_NONSENSE = (OSError, RuntimeError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, MemoryError)
+_NONSENSE = (OSError, RuntimeError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
 
 
 @contextmanager

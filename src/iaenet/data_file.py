@@ -66,6 +66,8 @@ class DataFile:
         d, precision = int(self.metadata["dimension"]), self.metadata["precision"]
         if not 1 <= d <= MOST_DIMENSIONS or precision not in ("float32", "float64"):
             raise ValueError(f"dimension {d} or precision {precision} is none of ours")
+        if not isinstance(self.metadata["parameters"], dict) or not isinstance(self.provenance, dict):
+            raise ValueError("parameters and provenance must have names")
         self.inputs, self.outputs = (
             tuple(Channel(str(channel["name"]), str(channel["unit"])) for channel in self.metadata[side])
             for side in ("inputs", "outputs")
@@ -124,7 +126,7 @@ class DataFile:
                 first = int(pair[start])
                 with damage(self.path, f"is damaged: pair {row} cannot be read"):
                     array[i] = stream[first : first + array[i].size].reshape(array[i].shape)
-                digest.update(array[i])
+                digest.update(array[i].data)
             if digest.digest() != pair["sha256"].tobytes():
                 raise CorruptFileError(f"{self.path} is damaged: the values of pair {row} do not match their hash")
         return given, wanted

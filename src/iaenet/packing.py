@@ -49,8 +49,8 @@ class Packed:
         """
         head = np.array([self.grid, self.dim, *self.shape, *self.periodic], dtype="<i8")
         digest = hashlib.sha256(head.tobytes())
-        digest.update(np.ascontiguousarray(self.bounds, dtype="<f8"))
-        digest.update(np.ascontiguousarray(self.numbers, dtype="<f8"))
+        digest.update(np.ascontiguousarray(self.bounds, dtype="<f8").data)
+        digest.update(np.ascontiguousarray(self.numbers, dtype="<f8").data)
         return digest.digest()
 
 
@@ -88,13 +88,12 @@ def unpack(packed: Packed) -> Discretization:
     axes = None
     if packed.grid:
         parts = np.split(numbers, np.cumsum([*shape, *shape]))
-        axes = tuple(torch.from_numpy(axis.copy()) for axis in parts[:d])
+        axes = tuple(_tensor(axis) for axis in parts[:d])
         points = np.stack(np.meshgrid(*parts[:d], indexing="ij"), axis=-1).reshape(-1, d)
         weights = parts[-1] if len(parts[-1]) else _product(parts[d : 2 * d])
     else:
         points, weights = numbers[: packed.n * d].reshape(packed.n, d), numbers[packed.n * d :]
-    made = (torch.from_numpy(np.array(part, dtype=np.float64)) for part in (points, weights, packed.bounds))
-    return Discretization(*made, packed.periodic, axes)
+    return Discretization(_tensor(points), _tensor(weights), _tensor(packed.bounds), packed.periodic, axes)
 
 
 def _product(along: list[Numbers]) -> Numbers:
@@ -102,3 +101,7 @@ def _product(along: list[Numbers]) -> Numbers:
     for share in along:
         weights = np.multiply.outer(weights, share)
     return weights.ravel()
+
+
+def _tensor(numbers: Numbers) -> torch.Tensor:
+    return torch.from_numpy(np.array(numbers, dtype=np.float64, order="C"))

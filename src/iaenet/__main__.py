@@ -1,0 +1,7 @@
+"""`python -m iaenet` is `iaenet`."""
+
+import sys
+
+from iaenet.cli import main
+
+sys.exit(main())

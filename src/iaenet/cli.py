@@ -1,0 +1,163 @@
+"""The command `iaenet`."""
+
+import re
+import sys
+import time
+import warnings
+from argparse import ArgumentError
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any
+
+from iaenet.errors import CorruptFileError, InvalidInputError
+
+Show = Callable[[str], Callable[[int, int], None]]
+
+
+def _generate(arguments: list[str], show: Show) -> str:
+    from iaenet.commands.generate import generate_command
+
+    return generate_command(arguments, show)
+
+
+def _inspect(arguments: list[str], show: Show) -> str:
+    from iaenet.commands.inspect import inspect_command
+
+    return inspect_command(arguments, show)
+
+
+def _import(arguments: list[str], _show: Show) -> str:
+    from iaenet.readers.command import import_data, import_parser
+
+    parser = import_parser()
+    parser.prog, parser.exit_on_error = "iaenet import", False
+    return import_data(
+        **{name: value for name, value in vars(parser.parse_args(arguments)).items() if name != "config"}
+    )
+
+
+# A command takes its arguments and gives the text to print. It is imported when it is called, so that help is instant.
+COMMANDS: dict[str, tuple[Callable[[list[str], Show], str], str]] = {
+    "generate": (_generate, "make a data set of one of the built-in problems"),
+    "import": (_import, "bring your own files into a data file"),
+    "inspect": (_inspect, "show what is in a data file, with statistics and a picture"),
+}
+
+HELP = """usage: iaenet COMMAND [options]
+
+Learn maps between functions whose samples do not share a grid.
+
+commands:
+{commands}
+
+  iaenet COMMAND --help  shows the options of a command, with examples
+  iaenet --version       shows the version
+
+examples:
+  iaenet generate burgers --samples 1200 --resolutions 256,1024 --out burgers.h5
+  iaenet inspect burgers.h5
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command. Exit code 0 if all went well, 2 after a mistake (one line says which), 130 after Ctrl-C."""
+    arguments = [_underscored(argument) for argument in (sys.argv[1:] if argv is None else argv)]
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(HELP.format(commands="\n".join(f"  {name:<10} {text}" for name, (_, text) in COMMANDS.items())), end="")
+        return 0 if arguments else 2
+    if arguments[0] == "--version":
+        import iaenet
+
+        print(f"iaenet {iaenet.__version__}")
+        return 0
+    if arguments[0] not in COMMANDS:
+        return _mistake(f"no command {arguments[0]!r}; there are: {', '.join(COMMANDS)}")
+    command, _ = COMMANDS[arguments[0]]
+    warnings.filterwarnings("ignore", message="A worker stopped")  # joblib replaces workers that have grown large
+    try:
+        with Display() as display:
+            text = command(arguments[1:], display)
+        print(text)
+    except ArgumentError as error:
+        path = " ".join(arguments[:2] if arguments[0] == "generate" else arguments[:1])
+        return _mistake(f"{error}; see iaenet {path} --help")
+    except (InvalidInputError, CorruptFileError) as error:
+        return _mistake(str(error))
+    except OSError as error:
+        return _mistake(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except KeyboardInterrupt as error:
+        print(str(error) or "Stopped.", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _mistake(text: str) -> int:
+    print(f"iaenet: error: {' '.join(text.split())}", file=sys.stderr)
+    return 2
+
+
+def _underscored(argument: str) -> str:
+    """`--mesh-size` as `--mesh_size`: options may be written either way."""
+    name, equals, value = argument.partition("=")
+    return (name.replace("-", "_").replace("__", "--", 1) + equals + value) if re.match(r"--\w", argument) else argument
+
+
+class Display:
+    """Progress: a bar with the time left on a terminal, else a line now and then; on standard error.
+
+    >>> with Display() as display:
+    ...     display("checking")(1, 1)
+    """
+
+    def __init__(self, every: float = 5.0) -> None:
+        self.every = every  # seconds between lines
+        self._bar: Any = None
+
+    def __enter__(self) -> "Display":
+        return self
+
+    def __call__(self, what: str) -> Callable[[int, int], None]:
+        """The function to call with what is done and all there is to do."""
+        if sys.stderr.isatty():
+            return self._on_terminal(what)
+        begin = last = time.monotonic()
+        first: int | None = None
+
+        def line(done: int, total: int) -> None:
+            nonlocal last, first
+            now = time.monotonic()
+            first = done if first is None else first
+            if now - last >= self.every and done > first:
+                last = now
+                left = (now - begin) / (done - first) * (total - done)
+                print(f"{what}: {done} of {total}, about {_duration(left)} left", file=sys.stderr, flush=True)
+
+        return line
+
+    def _on_terminal(self, what: str) -> Callable[[int, int], None]:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("time left"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+        )
+        self._bar.start()
+        task = self._bar.add_task(what, total=None)
+        return lambda done, total: self._bar.update(task, completed=done, total=total)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,0 +1,164 @@
+"""Pictures of sampled functions."""
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import KDTree
+
+from iaenet.atomic import replacing
+from iaenet.dataset import Dataset
+from iaenet.discretization import Discretization
+from iaenet.field import Field
+from iaenet.problems.problem import Channel
+from iaenet.summary import label
+
+MOST_RESOLUTIONS = 4  # in one picture; of more, the coarsest, the finest and two between
+FEW_POINTS = 64  # are marked on a line
+PANEL = 2.6  # inches
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One channel of one sample: at one resolution as a map, or at several as lines."""
+
+    channel: str
+    curves: dict[int, tuple[Discretization, NDArray[Any]]]  # by resolution, values (n,)
+    limits: tuple[float, float]  # over all resolutions
+
+    @property
+    def lines(self) -> bool:
+        """Whether it shows functions of one variable."""
+        return all(at.dim == 1 for at, _ in self.curves.values())
+
+
+def picture(dataset: Dataset, path: str | os.PathLike[str], samples: int = 3) -> None:
+    """Write a PNG of some samples, spread over the data set, at each resolution: see `draw_samples`."""
+    figure = draw_samples(dataset, samples)
+    with replacing(path) as beside:
+        figure.savefig(beside, format="png", dpi=110)
+
+
+def draw_samples(dataset: Dataset, samples: int = 3) -> Any:
+    """A matplotlib figure with a row for each sample: lines in 1-D, maps in 2-D, a middle plane beyond.
+
+    Lines of all resolutions share a panel, maps have one each, on one scale.
+
+    >>> import tempfile, torch
+    >>> from iaenet.dataset import load_dataset
+    >>> from iaenet.storage import write_dataset
+    >>> grid = Discretization.uniform(4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pair = Field(grid, torch.ones(4, 1)), Field(grid, torch.zeros(4, 1))
+    ...     write_dataset(f"{folder}/a.h5", [pair], inputs=[Channel("a", "m")], outputs=[Channel("u")])
+    ...     len(draw_samples(load_dataset(f"{folder}/a.h5")).axes)
+    2
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    chosen = np.unique(np.linspace(0, dataset.samples - 1, samples).round().astype(int)).tolist()
+    rows = [_panels(dataset, i) for i in chosen]
+    columns = max(len(row) for row in rows)
+    lines = all(panel.lines for row in rows for panel in row)
+    size = PANEL * columns * (1.7 if lines else 1.25) + 0.3, PANEL * len(rows) + 0.3
+    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.08))
+    axes = figure.subplots(len(rows), columns, squeeze=False)
+    for row, panels, i in zip(axes, rows, chosen, strict=True):
+        for ax, panel in zip(row, panels, strict=False):
+            if panel.lines:
+                _draw_lines(ax, panel)
+            else:
+                _draw_map(ax, panel, signed=_signed([other for line in rows for other in line], panel.channel))
+            ax.tick_params(labelsize=8)
+            ax.set_xlabel("x", fontsize=8, labelpad=1)
+        for ax in row[len(panels) :]:
+            ax.set_visible(False)
+        row[0].annotate(
+            f"sample {i}, {dataset.entry(dataset.places(i)[0]).split}",
+            (0, 0.5),
+            xytext=(-40, 0),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            rotation=90,
+            va="center",
+            ha="right",
+            fontsize=10,
+        )
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    if len(labels) > 1:
+        figure.legend(handles, labels, loc="outside upper right", ncols=len(labels), fontsize=8, frameon=False)
+    return figure
+
+
+def _panels(dataset: Dataset, i: int) -> list[Panel]:
+    pairs = dataset.sample(i)
+    keep = np.unique(np.linspace(0, len(pairs) - 1, MOST_RESOLUTIONS).round().astype(int))
+    pairs = {resolution: pairs[resolution] for resolution in np.array(sorted(pairs))[keep].tolist()}
+    sides: list[tuple[str, tuple[Channel, ...], dict[int, Field]]] = [
+        ("input", dataset.inputs, {resolution: pair[0] for resolution, pair in pairs.items()}),
+        ("output", dataset.outputs, {resolution: pair[1] for resolution, pair in pairs.items()}),
+    ]
+    panels: list[tuple[int, Panel]] = []
+    for side, channels, fields in sides:
+        for c, channel in enumerate(channels):
+            curves = {r: (field.discretization, field.values[:, c].numpy()) for r, field in fields.items()}
+            limits = min(float(v.min()) for _, v in curves.values()), max(float(v.max()) for _, v in curves.values())
+            panel = Panel(f"{side} {label(channel)}", curves, limits)
+            panels += [(0, panel)] if panel.lines else [(r, replace(panel, curves={r: curves[r]})) for r in curves]
+    return [panel for _, panel in sorted(panels, key=lambda entry: entry[0])]  # maps of one resolution side by side
+
+
+def _draw_lines(ax: Any, panel: Panel) -> None:
+    for place, (resolution, (at, values)) in enumerate(panel.curves.items()):
+        x = at.points[:, 0].numpy()
+        order = np.argsort(x)
+        mark = {"marker": "o", "markersize": 3.0 - 0.4 * place} if len(x) <= FEW_POINTS else {}
+        # A finer one on top leaves the coarser one to be seen.
+        ax.plot(x[order], values[order], linewidth=2.2 / (1 + place), label=f"resolution {resolution}", **mark)
+    ax.set_title(panel.channel, fontsize=9)
+    ax.grid(alpha=0.25)
+
+
+def _draw_map(ax: Any, panel: Panel, signed: bool) -> None:
+    (resolution,) = panel.curves
+    at, values = panel.curves[resolution]
+    low, high = panel.limits
+    limit = max(-low, high)
+    style = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit} if signed else {"vmin": low, "vmax": high}
+    bounds = at.bounds.numpy()
+    if at.axes is not None and at.dim > 1:
+        plane = values.reshape(at.shape)
+        while plane.ndim > 2:
+            plane = plane[..., plane.shape[-1] // 2]
+        x, y = (axis.numpy() for axis in at.axes[:2])
+        drawn = ax.pcolormesh(x, y, plane.T, shading="nearest", rasterized=True, **style)
+    else:
+        points = at.points.numpy() if at.dim > 1 else np.stack([at.points[:, 0].numpy(), values], axis=1)
+        drawn = ax.scatter(*points[:, :2].T, c=values, s=_sizes(at), linewidths=0, **style)
+    if at.dim > 1:
+        ax.set_aspect("equal" if 0.2 < np.ptp(bounds[0]) / np.ptp(bounds[1]) < 5 else "auto")
+        ax.set_xlim(bounds[0])
+        ax.set_ylim(bounds[1])
+        ax.set_ylabel("y", fontsize=8, labelpad=1)
+    ax.set_title(f"{panel.channel}, resolution {resolution}", fontsize=9)
+    bar = ax.figure.colorbar(drawn, ax=ax, fraction=0.046, pad=0.03)
+    bar.ax.tick_params(labelsize=7)
+
+
+def _signed(panels: list[Panel], channel: str) -> bool:
+    """Whether values lie on both sides of zero, so that zero should be white."""
+    low = min(panel.limits[0] for panel in panels if panel.channel == channel)
+    high = max(panel.limits[1] for panel in panels if panel.channel == channel)
+    return low < 0 < high and max(-low, high) < 2.5 * min(-low, high)
+
+
+def _sizes(at: Discretization) -> NDArray[Any]:
+    """Areas of dots that just touch their nearest neighbours, in points^2."""
+    points = (at.points[:, :2] - at.bounds[:2, 0]).numpy() / float((at.bounds[:2, 1] - at.bounds[:2, 0]).max())
+    if at.n == 1:
+        return np.full(1, 40.0)
+    nearest = KDTree(points).query(points, k=2)[0][:, 1]
+    return np.clip((1.2 * 72 * 0.75 * PANEL * nearest) ** 2, 1.5, 60)

@@ -1,0 +1,129 @@
+"""The user's files: found, opened, never changed, and what is wrong with them said in one line."""
+
+import importlib
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+from iaenet.errors import InvalidInputError
+
+
+def existing_file(path: str | Path) -> Path:
+    """The path of a file that is there and is not empty.
+
+    >>> existing_file("nowhere.npz")
+    Traceback (most recent call last):
+    ...
+    iaenet.errors.InvalidInputError: nowhere.npz: no such file
+    """
+    found = Path(path)
+    if not found.is_file():
+        raise InvalidInputError(f"{found}: {'is a folder, not a file' if found.is_dir() else 'no such file'}")
+    if found.stat().st_size == 0:
+        raise InvalidInputError(f"{found}: the file is empty")
+    return found
+
+
+def files_in(path: str | Path, suffixes: Sequence[str]) -> list[Path]:
+    """`path` itself if it is a file, or the files with one of the suffixes in that folder, in order of name.
+
+    Numbers in names count as numbers: `s2.csv` comes before `s10.csv`.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        return [existing_file(folder)]
+    found = [file for file in folder.iterdir() if file.suffix.lower() in suffixes and file.is_file()]
+    if not found:
+        raise InvalidInputError(f"{folder}: no {' or '.join(suffixes)} file in this folder")
+    return [existing_file(file) for file in sorted(found, key=lambda file: natural(file.name))]
+
+
+def natural(name: str) -> list[tuple[int, int | str]]:
+    """Sort key of a name in which numbers count as numbers.
+
+    >>> sorted(["s10", "s2", "s1"], key=natural)
+    ['s1', 's2', 's10']
+    """
+    parts = []
+    digits = ""
+    for letter in [*name, ""]:
+        if letter.isdecimal():
+            digits += letter
+            continue
+        if digits:
+            parts.append((0, int(digits)))
+            digits = ""
+        parts.append((1, letter))
+    return parts  # type: ignore[return-value]
+
+
+@contextmanager
+def reading(place: object, kind: str) -> Iterator[None]:
+    """Whatever goes wrong inside becomes one line that names the place in the file.
+
+    >>> with reading("run.h5: sample 3", "HDF5"):
+    ...     raise OSError("inflate() failed")
+    Traceback (most recent call last):
+    ...
+    iaenet.errors.InvalidInputError: run.h5: sample 3: cannot be read as HDF5 (inflate() failed); is the file whole?
+    """
+    try:
+        yield
+    except InvalidInputError:
+        raise
+    except Exception as error:  # the parsers behind the readers raise anything at all on damaged files
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise InvalidInputError(f"{place}: cannot be read as {kind} ({lines[0]}); is the file whole?") from error
+
+
+@contextmanager
+def naming(place: object) -> Iterator[None]:
+    """Adds the place to the message of a refusal; a file that the message names already is not named twice.
+
+    >>> with naming("run.npz: sample 3"):
+    ...     raise InvalidInputError("run.npz: channel u, point 7 is nan")
+    Traceback (most recent call last):
+    ...
+    iaenet.errors.InvalidInputError: run.npz: sample 3: channel u, point 7 is nan
+    """
+    try:
+        yield
+    except InvalidInputError as error:
+        message = str(error)
+        file = str(place).split(": ")[0]
+        raise InvalidInputError(f"{place}: {message.removeprefix(f'{file}: ')}") from error.__cause__
+
+
+def required(module: str, extra: str) -> ModuleType:
+    """An optional package, or how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise InvalidInputError(
+            f"this format needs the package {module}, which is not installed: pip install iaenet[{extra}]"
+        ) from None
+
+
+def refuse_beyond_memory(place: object, size: int) -> None:
+    """Refuse `size` bytes that the machine does not have, from the header alone: a small file may claim anything.
+
+    >>> refuse_beyond_memory("bomb.npz: array a", 10**18)
+    Traceback (most recent call last):
+    ...
+    iaenet.errors.InvalidInputError: bomb.npz: array a: claims 1000000.0 TB, more than the memory of this machine
+    """
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**44
+    if size > memory:
+        raise InvalidInputError(f"{place}: claims {size / 1e12:.1f} TB, more than the memory of this machine")
+
+
+def missing(place: object, kind: str, name: str, there: Sequence[str]) -> InvalidInputError:
+    """The refusal of a name that is not in the file, with those that are.
+
+    >>> print(missing("run.npz", "array", "b", ["a", "u"]))
+    run.npz: no array 'b'; there are: a, u
+    """
+    names = ", ".join(there[:30]) + (f" and {len(there) - 30} more" if len(there) > 30 else "")
+    return InvalidInputError(f"{place}: no {kind} {name!r}; there are: {names or 'none'}")

@@ -1,0 +1,213 @@
+"""Where the values of a sample were taken, before the domain that all samples share is known."""
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
+from iaenet.discretization import Discretization
+from iaenet.errors import InvalidInputError
+
+Array = NDArray[np.float64]
+Bounds = ArrayLike | None
+Periodic = bool | Sequence[bool]
+Rule = Literal["cells", "monte-carlo"]
+
+
+class Place(Protocol):
+    """Points in space, still without a domain."""
+
+    @property
+    def dim(self) -> int: ...
+
+    def extent(self, periodic: tuple[bool, ...]) -> Array:
+        """The smallest domain that can hold these points, `(d, 2)`."""
+        ...
+
+    def arrays(self) -> Sequence[NDArray[np.generic]]:
+        """All that distinguishes this place from others of its kind."""
+        ...
+
+    def discretize(self, bounds: Bounds, periodic: tuple[bool, ...], rule: Rule) -> Discretization: ...
+
+
+@dataclass(frozen=True)
+class UniformGrid:
+    """A grid of which only the shape is known: in the unit box, unless the user gives bounds."""
+
+    shape: tuple[int, ...]
+
+    @property
+    def dim(self) -> int:
+        return len(self.shape)
+
+    def extent(self, periodic: tuple[bool, ...]) -> Array:  # noqa: ARG002
+        return np.tile([0.0, 1.0], (self.dim, 1))
+
+    def arrays(self) -> Sequence[NDArray[np.generic]]:
+        return [np.array(self.shape)]
+
+    def discretize(self, bounds: Bounds, periodic: tuple[bool, ...], rule: Rule) -> Discretization:  # noqa: ARG002
+        return Discretization.uniform(self.shape, periodic, bounds)
+
+
+@dataclass(frozen=True)
+class TensorGrid:
+    """The product of increasing axes."""
+
+    axes: tuple[Array, ...]
+
+    @property
+    def dim(self) -> int:
+        return len(self.axes)
+
+    def extent(self, periodic: tuple[bool, ...]) -> Array:
+        """From the first to the last node; a periodic axis with even steps is closed by one step more."""
+        box = np.array([(axis[0], axis[-1]) for axis in self.axes])
+        for i, (axis, wraps) in enumerate(zip(self.axes, periodic, strict=True)):
+            if wraps:
+                step = np.diff(axis)
+                if len(axis) < 2 or not np.allclose(step, step[0], rtol=1e-6, atol=0):
+                    raise InvalidInputError(f"axis {i} is periodic with uneven steps; give its period by bounds")
+                box[i, 1] += (axis[-1] - axis[0]) / (len(axis) - 1)
+        return box
+
+    def arrays(self) -> Sequence[NDArray[np.generic]]:
+        return self.axes
+
+    def discretize(self, bounds: Bounds, periodic: tuple[bool, ...], rule: Rule) -> Discretization:  # noqa: ARG002
+        return Discretization.tensor_grid(*self.axes, periodic=periodic, bounds=bounds)
+
+
+@dataclass(frozen=True)
+class PointSet:
+    """Points `(n, d)` in any order."""
+
+    points: Array
+
+    @property
+    def dim(self) -> int:
+        return self.points.shape[1]
+
+    def extent(self, periodic: tuple[bool, ...]) -> Array:
+        """The bounding box."""
+        if any(periodic):
+            raise InvalidInputError("points on a periodic axis do not tell its period; give it by bounds")
+        return np.stack([self.points.min(axis=0), self.points.max(axis=0)], axis=1)
+
+    def arrays(self) -> Sequence[NDArray[np.generic]]:
+        return [self.points]
+
+    def discretize(self, bounds: Bounds, periodic: tuple[bool, ...], rule: Rule) -> Discretization:
+        return Discretization.points(self.points, bounds=bounds, periodic=periodic, rule=rule)
+
+
+@dataclass(frozen=True)
+class SimplexMesh(PointSet):
+    """The corners of simplices `cells (e, k + 1)`."""
+
+    cells: NDArray[np.int64]
+
+    def arrays(self) -> Sequence[NDArray[np.generic]]:
+        return [self.points, self.cells]
+
+    def discretize(self, bounds: Bounds, periodic: tuple[bool, ...], rule: Rule) -> Discretization:  # noqa: ARG002
+        return Discretization.mesh(self.points, self.cells, bounds=bounds, periodic=periodic)
+
+
+def even(axis: NDArray[np.generic]) -> Array:
+    """An axis in float64; evenly spaced to the last bit if it is so within the rounding of its own precision.
+
+    Steps of a float32 axis scatter by 1e-4 of themselves, which would hide that it is a uniform grid.
+
+    >>> x = (np.arange(1024) / 1000).astype(np.float32)
+    >>> bool(np.allclose(np.diff(even(x)), 1e-3, rtol=1e-6)), float(np.abs(even(x) - x).max()) < 1e-7
+    (True, True)
+    """
+    exact = axis.astype(np.float64)
+    if axis.dtype.kind != "f" or len(exact) < 3 or not np.all(np.isfinite(exact)):
+        return exact
+    uniform = np.linspace(exact[0], exact[-1], len(exact))
+    rounding = 2 * float(np.finfo(axis.dtype.type(0)).eps) * float(np.abs(exact).max())  # type: ignore[type-var]
+    return uniform if float(np.abs(uniform - exact).max()) <= rounding else exact
+
+
+class SharedDomain:
+    """One domain for all samples: the bounds given, or tight ones around every place that was shown to it.
+
+    Places with the same points become the same `Discretization`, so that they are stored once.
+
+    >>> domain = SharedDomain(None, False, "cells")
+    >>> for points in ([[0.2], [0.4]], [[0.1], [0.9]]):
+    ...     domain.include(PointSet(np.array(points)))
+    >>> domain.discretize(PointSet(np.array([[0.2], [0.4]]))).bounds.tolist()
+    [[0.1, 0.9]]
+    """
+
+    def __init__(self, bounds: Bounds, periodic: Periodic, rule: Rule) -> None:
+        if rule not in ("cells", "monte-carlo"):
+            raise InvalidInputError(f"rule must be 'cells' or 'monte-carlo', got {rule!r}")
+        self._given = None if bounds is None else np.asarray(bounds, dtype=np.float64)
+        self._tight: Array | None = None
+        self.periodic = periodic
+        self.rule: Rule = rule
+        self._made: OrderedDict[bytes, Discretization] = OrderedDict()
+
+    @property
+    def given(self) -> bool:
+        """Whether the user gave the bounds: then no place needs to be included."""
+        return self._given is not None
+
+    def include(self, place: Place) -> None:
+        """Widen tight bounds to hold this place."""
+        if self._given is None:
+            box = place.extent(self._flags(place.dim))
+            if not np.all(np.isfinite(box)):
+                raise InvalidInputError("coordinates must be finite numbers")
+            if self._tight is None:
+                self._tight = box
+            elif len(self._tight) != len(box):
+                raise InvalidInputError(f"points in {len(box)}-D among points in {len(self._tight)}-D")
+            else:
+                low, high = np.minimum(self._tight, box)[:, 0], np.maximum(self._tight, box)[:, 1]
+                self._tight = np.stack([low, high], axis=1)
+
+    def discretize(self, place: Place) -> Discretization:
+        """The discretization of a place in this domain."""
+        key = self._key(place)
+        if key in self._made:
+            self._made.move_to_end(key)
+            return self._made[key]
+        bounds = self._given if self._given is not None else self._tight
+        if bounds is None:
+            raise InvalidInputError("no place was included and no bounds were given")
+        flat = [i for i, (low, high) in enumerate(bounds) if self._given is None and not low < high]
+        if flat:
+            raise InvalidInputError(f"coordinate {flat[0]} is the same at all points; leave it out, or give bounds")
+        with np.errstate(over="ignore", invalid="ignore"):
+            made = place.discretize(bounds.tolist(), self._flags(place.dim), self.rule)
+        if not bool(torch.isfinite(made.weights).all()):
+            raise InvalidInputError("the weights of these points are not finite; are the coordinates right?")
+        self._made[key] = made
+        if len(self._made) > 64:  # places of their own for every sample must not fill the memory
+            self._made.popitem(last=False)
+        return made
+
+    def _flags(self, dim: int) -> tuple[bool, ...]:
+        flags = (self.periodic,) * dim if isinstance(self.periodic, bool) else tuple(self.periodic)
+        if len(flags) != dim:
+            raise InvalidInputError(f"periodic must be one flag or {dim} of them, got {len(flags)}")
+        return flags
+
+    @staticmethod
+    def _key(place: Place) -> bytes:
+        digest = hashlib.sha1(type(place).__name__.encode(), usedforsecurity=False)
+        for array in place.arrays():
+            digest.update(repr((array.shape, array.dtype.str)).encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.digest()
