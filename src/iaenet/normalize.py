@@ -20,8 +20,8 @@ CONSTANT = 1e-7
 class Moments:
     """Mean, variance and range of each channel over functions added one by one.
 
-    `mean = <int f dx / |Omega|>`, `variance = <int (f - mean)^2 dx / |Omega|>`, `|Omega| = sum_i w_i`, where `<>` is the
-    mean over functions: every function counts the same, whatever points it is given on.
+    `mean = <int f dx / |Omega|>`, `variance = <int (f - mean)^2 dx / |Omega|>`, `|Omega| = sum_i w_i`, where `<>` is
+    the mean over functions: every function counts the same, whatever points it is given on.
 
     >>> from iaenet.discretization import Discretization
     >>> grid = Discretization.uniform(101)
