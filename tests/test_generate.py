@@ -169,46 +169,98 @@ def start(path, workers):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
 
-def killed_and_repeated(folder, name, kills, duration, chance):
-    """Kill a command at random times after its first records, then let it end; how often it was really stopped."""
-    path, stopped = folder / f"{name}.h5", 0
-    for i in range(kills):
-        process = start(path, workers=2 if i == 1 else 1)
-        before = kept(path)
-        while process.poll() is None and kept(path) <= before:
-            time.sleep(0.01)
-        time.sleep(chance.uniform(0, duration))
-        process.kill()
-        stopped += process.wait() == -9
-        process.stdout.close()
-    process = start(path, workers=1)
-    text = process.communicate()[0]
-    assert process.returncode == 0, text
-    return stopped
+def killed(path, workers, delay):
+    """Start a command and kill it this long after the first record that it finishes; whether it was still at work."""
+    process = start(path, workers)
+    before = kept(path)
+    while process.poll() is None and kept(path) <= before:
+        time.sleep(0.01)
+    time.sleep(delay)
+    process.kill()
+    process.stdout.close()
+    return process.wait() == -9
 
 
 def kept(path):
     return unfinished_records(path).stat().st_size if unfinished_records(path).exists() else 0
 
 
+def finished(path):
+    process = start(path, workers=1)
+    process.communicate()
+    assert process.returncode == 0
+    return content_hash(path), decoded(path)
+
+
 def test_killed_three_times_gives_the_same_content(tmp_path):
     generate(PROBLEMS["darcy"](fine=43), tmp_path / "whole.h5", 60, [22, 43], seed=5)
-    assert killed_and_repeated(tmp_path, "killed", 3, 0.1, random.Random(0)) >= 2
-    assert content_hash(tmp_path / "killed.h5") == content_hash(tmp_path / "whole.h5")
-    assert decoded(tmp_path / "killed.h5") == decoded(tmp_path / "whole.h5")
+    delays = random.Random(0)
+    stopped = [killed(tmp_path / "killed.h5", workers, delays.uniform(0, 0.1)) for workers in (1, 2, 1)]
+    assert sum(stopped) >= 2
+    assert finished(tmp_path / "killed.h5") == (content_hash(tmp_path / "whole.h5"), decoded(tmp_path / "whole.h5"))
     assert sorted(os.listdir(tmp_path)) == ["killed.h5", "whole.h5"]
 
 
 @pytest.mark.slow
 def test_twenty_tries_of_killing(tmp_path):
-    generate(PROBLEMS["darcy"](fine=43), tmp_path / "whole.h5", 60, [22, 43], seed=5)
-    wanted = content_hash(tmp_path / "whole.h5"), decoded(tmp_path / "whole.h5")
-    chance, stopped = random.Random(1), 0
-    for attempt in range(20):
-        stopped += killed_and_repeated(tmp_path, f"{attempt}", 1, 0.6, chance)
-        assert (content_hash(tmp_path / f"{attempt}.h5"), decoded(tmp_path / f"{attempt}.h5")) == wanted
-    print(f"{stopped} of 20 were killed before they had ended, 20 of 20 gave the same content")
-    assert stopped >= 10
+    wanted = finished(tmp_path / "whole.h5")
+    process = start(tmp_path / "timed.h5", workers=1)
+    while not kept(tmp_path / "timed.h5"):
+        time.sleep(0.01)
+    begin = time.monotonic()
+    process.communicate()
+    duration = time.monotonic() - begin
+    delays, stopped = random.Random(1), 0
+    for attempt in range(40):
+        path = tmp_path / f"{attempt}.h5"
+        stopped += killed(path, 1 + attempt % 2, delays.uniform(0, duration))
+        assert finished(path) == wanted
+        assert not list(tmp_path.glob(f"*{path.name}.*"))
+        if stopped == 20:
+            break
+    assert stopped == 20
+
+
+DIES = """
+import os, signal, sys
+from pathlib import Path
+import iaenet.atomic, iaenet.generate
+from iaenet.cli import main
+
+def die(*arguments, **options):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+add, calls, replace = iaenet.generate.Writer.add, [], os.replace
+
+def dies_while_writing(self, *arguments, **options):
+    calls.append(1)
+    return die() if len(calls) == 50 else add(self, *arguments, **options)
+
+def dies_when_written(source, target):
+    replace(source, target)
+    die()
+
+if sys.argv[1] == "writing":
+    iaenet.generate.Writer.add = dies_while_writing
+elif sys.argv[1] == "complete":
+    iaenet.atomic.sync = die
+else:
+    iaenet.atomic.os.replace = dies_when_written
+main(sys.argv[2:])
+"""
+
+
+@pytest.mark.slow
+def test_killed_while_the_file_is_put_together(tmp_path):
+    wanted = finished(tmp_path / "whole.h5")
+    path = tmp_path / "a.h5"
+    for moment in ("writing", "complete", "renamed"):
+        done = subprocess.run([sys.executable, "-c", DIES, moment, *COMMAND, path], capture_output=True, check=False)
+        assert done.returncode == -9
+        assert path.exists() == (moment == "renamed")
+        assert unfinished_records(path).exists()
+    assert finished(path) == wanted
+    assert sorted(os.listdir(tmp_path)) == ["a.h5", "whole.h5"]
 
 
 @pytest.fixture(scope="module")

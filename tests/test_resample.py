@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iaenet import Discretization, Field, InvalidInputError, interpolate
+from iaenet.resample import random_subset, strided
 from tests.smooth import mismatch, smooth
 
 
@@ -98,3 +99,34 @@ def test_gradients_flow_through():
 def test_dimensions_must_agree():
     with pytest.raises(InvalidInputError, match="from 1-D to 2-D"):
         interpolate(Field(Discretization.uniform(4), torch.ones(4, 1)), Discretization.uniform((4, 4)))
+
+
+@given(st.integers(1, 5), st.integers(1, 2), st.booleans())
+def test_strided_grids_are_grids_of_the_same_function(step, d, periodic):
+    fine = smooth(Discretization.uniform((12 + (not periodic),) * d, periodic=periodic), torch.float64)
+    coarse = strided(Field(fine.discretization, torch.stack([fine.values, 2 * fine.values])), step)
+    expected = smooth(coarse.discretization, torch.float64).values
+    torch.testing.assert_close(coarse.values, torch.stack([expected, 2 * expected]))
+    if 12 % step == 0:
+        assert coarse.discretization.key == Discretization.uniform(coarse.discretization.shape, periodic=periodic).key
+
+
+@given(st.integers(2, 40), st.integers(1, 2))
+def test_random_subsets_are_points_of_the_same_function(n, d):
+    fine = smooth(Discretization.uniform((40, 2)[:d]), torch.float64)
+    picked = random_subset(fine, n, torch.Generator().manual_seed(n))
+    assert picked.discretization.n == n
+    torch.testing.assert_close(picked.values, smooth(picked.discretization, torch.float64).values)
+    assert picked.discretization.weights.sum().item() == pytest.approx(1)
+    again = random_subset(fine, n, torch.Generator().manual_seed(n))
+    assert again.discretization.key == picked.discretization.key
+    if d == 1:
+        assert picked.discretization.points[[0, -1], 0].tolist() == [0.0, 1.0]
+
+
+def test_what_cannot_be_resampled_is_said():
+    points = Field(Discretization.points([[0.1], [0.5], [0.7]]), torch.ones(3, 1))
+    with pytest.raises(InvalidInputError, match="random_subset"):
+        strided(points, 2)
+    with pytest.raises(InvalidInputError, match="has 2 to 3, not 4"):
+        random_subset(points, 4, torch.Generator())

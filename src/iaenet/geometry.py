@@ -143,12 +143,14 @@ class Geometry:
         return tuple((B * w[:, None]).T for B, w in zip(self._plain(basis), weights, strict=True))
 
     def _is_line(self) -> bool:
-        """Whether these are points on an axis, weighted by their cells; then better rules than a weighted sum exist."""
+        """Whether these are uneven points on an axis, weighted by their cells: weighted sums are not the best rule."""
         if self.axes is not None or len(self.periodic) > 1 or self.n > DENSE:
             return False
         x = self.points[:, 0].cpu().numpy()
         excess = quadrature.trapezoid(x, 0.0, 1.0, self.periodic[0]) - self.weights.cpu().numpy()
-        _, places = np.unique(x, return_inverse=True)
+        nodes, places = np.unique(x, return_inverse=True)
+        if np.allclose(np.diff(nodes), 1 / (len(nodes) - (not self.periodic[0]) or 1), rtol=1e-6, atol=0):
+            return False  # on even points a weighted sum is the best rule there is
         return bool(np.abs(np.bincount(places, excess)).max() < 1e-9)  # coinciding points may share in any way
 
     def _line_rule(self, basis: Basis) -> Tensor:

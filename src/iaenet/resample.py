@@ -37,6 +37,45 @@ def interpolate(field: Field, at: Discretization) -> Field:
     return Field.unchecked(at, (picked * weight.to(field.values)[..., None]).sum(dim=-2))
 
 
+def strided(field: Field, step: int) -> Field:
+    """Every `step`-th point along each axis of a tensor grid, from the first one on.
+
+    >>> grid = Discretization.uniform(9)
+    >>> strided(Field(grid, grid.points), 4).values.flatten().tolist()
+    [0.0, 0.5, 1.0]
+    """
+    source = field.discretization
+    if source.axes is None:
+        raise InvalidInputError(f"only tensor grids can be strided, not {source}; take a random_subset")
+    if step < 1:
+        raise InvalidInputError(f"step must be at least 1, got {step}")
+    axes = [axis[::step] for axis in source.axes]
+    coarse = Discretization.tensor_grid(*axes, bounds=source.bounds.tolist(), periodic=source.periodic)
+    lead = field.values.shape[:-2]
+    grid = field.values.reshape(*lead, *source.shape, field.channels)
+    for axis in range(len(lead), len(lead) + source.dim):
+        grid = grid[(slice(None),) * axis + (slice(None, None, step),)]
+    return Field.unchecked(coarse, grid.reshape(*lead, coarse.n, field.channels))
+
+
+def random_subset(field: Field, n: int, generator: torch.Generator, *, ends: bool = True) -> Field:
+    """`n` of the points, chosen at random, in their old order; on a line the first and last are among them (`ends`).
+
+    >>> grid = Discretization.uniform(100)
+    >>> random_subset(Field(grid, grid.points), 10, torch.Generator().manual_seed(0)).values.shape
+    torch.Size([10, 1])
+    """
+    source = field.discretization
+    fixed = [0, source.n - 1] if ends and source.dim == 1 and source.n > 1 else []
+    if not max(1, len(fixed)) <= n <= source.n:
+        raise InvalidInputError(f"a subset of {source.n} points has {max(1, len(fixed))} to {source.n}, not {n}")
+    order = torch.randperm(source.n, generator=generator).tolist()
+    places = torch.tensor(sorted((fixed + [i for i in order if i not in fixed])[:n]))
+    some = source.points[places.to(source.points.device)]
+    made = Discretization.points(some, bounds=source.bounds.tolist(), periodic=source.periodic)
+    return Field.unchecked(made, field.values[..., places.to(field.values.device), :])
+
+
 @lru_cache(maxsize=64)
 def taps(source: Discretization, at: Discretization) -> tuple[Tensor, Tensor]:
     """Indices and weights `(n', t)` with `f(y_j) = sum_t weight_jt f(x_index_jt)`."""
