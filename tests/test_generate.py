@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -115,6 +116,17 @@ def test_work_is_done_in_processes_of_one_thread(workers):
     found = list(pool(workers)(where, range(5)))
     assert sorted(i for i, _, _ in found) == list(range(5))
     assert all(process != os.getpid() and threads == {"1"} for _, process, threads in found)
+
+
+def dies(i):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_worker_that_is_killed_is_told(workers):
+    with pytest.raises(ChildProcessError, match="a worker process was ended from outside"):
+        list(pool(workers)(dies, range(5)))
+    assert sorted(pool(workers)(abs, [-1, -2])) == [1, 2]
 
 
 @pytest.mark.slow

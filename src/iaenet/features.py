@@ -37,7 +37,7 @@ class _FeatureProduct(torch.autograd.Function):
             if moments:
                 out[some].baddbmm_(h.transpose(1, 2), other[some, rows])
             else:
-                out[some, rows] = h @ other[some]
+                torch.bmm(h, other[some], out=out[some, rows])
         return out
 
     @staticmethod
@@ -49,14 +49,15 @@ class _FeatureProduct(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         z, scale, shift, other = ctx.saved_tensors
-        d_z, d_other = torch.empty_like(z), torch.zeros_like(other)
+        d_z = torch.empty_like(z)
+        d_other = torch.empty_like(other) if ctx.moments else torch.zeros_like(other)
         d_scale, d_shift = torch.zeros_like(scale), torch.zeros_like(shift)
         for some, rows in pieces(z.shape[0], z.shape[1], z.shape[2], z.device):
             piece = z[some, rows]
             normal, mean, spread = torch.native_layer_norm(piece, scale.shape, scale, shift, EPS)
             h = torch.nn.functional.gelu(normal)
             if ctx.moments:
-                d_other[some, rows] = h @ gradient[some]
+                torch.bmm(h, gradient[some], out=d_other[some, rows])
                 d_h = other[some, rows] @ gradient[some].transpose(1, 2)
             else:
                 d_other[some].baddbmm_(h.transpose(1, 2), gradient[some, rows])

@@ -62,7 +62,7 @@ class Kernel(nn.Module):
     def hidden(self, values: Tensor | None, coordinates: Tensor) -> Tensor:
         """`z = A [a(x), xi(x)] + c`: values `(b, n, c)`, coordinates `(n, f)` -> `(b, n, r)`, or `(1, n, r)`."""
         z = self.place(coordinates)[None]
-        return z if self.value is None else self.value(values) + z
+        return z if self.value is None else self.value(values).add_(z)
 
     def features(self, z: Tensor) -> Tensor:
         """`h` from z, as a tensor of the same shape."""

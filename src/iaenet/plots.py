@@ -38,7 +38,7 @@ def picture(dataset: Dataset, path: str | os.PathLike[str], samples: int = 3) ->
     """Write a PNG of some samples, spread over the data set, at each resolution: see `draw_samples`."""
     figure = draw_samples(dataset, samples)
     with replacing(path) as beside:
-        figure.savefig(beside, format="png", dpi=110)
+        figure.savefig(beside, format="png", dpi=110, bbox_inches="tight", pad_inches=0.1)
 
 
 def draw_samples(dataset: Dataset, samples: int = 3) -> Any:
@@ -76,17 +76,8 @@ def draw_samples(dataset: Dataset, samples: int = 3) -> Any:
             ax.set_xlabel("x", fontsize=8, labelpad=1)
         for ax in row[len(panels) :]:
             ax.set_visible(False)
-        row[0].annotate(
-            f"sample {i}, {dataset.entry(dataset.places(i)[0]).split}",
-            (0, 0.5),
-            xytext=(-40, 0),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            rotation=90,
-            va="center",
-            ha="right",
-            fontsize=10,
-        )
+        split = dataset.entry(dataset.places(i)[0]).split
+        row[0].set_ylabel(f"sample {i}, {split}\n{row[0].get_ylabel()}".rstrip(), fontsize=9)
     handles, labels = axes[0, 0].get_legend_handles_labels()
     if len(labels) > 1:
         figure.legend(handles, labels, loc="outside upper right", ncols=len(labels), fontsize=8, frameon=False)

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
 from contextlib import ExitStack
 from functools import lru_cache, partial
 from itertools import islice
@@ -42,13 +43,19 @@ def pool(workers: int = 1, backend: Literal["dask"] | None = None, scheduler: st
         here = partial(_watched, task, os.getpid())
         if not numbers:
             return
-        if backend == "dask":
-            yield from _on_dask(task, numbers, workers, scheduler)
-        elif workers == 1:
-            yield from _in_one_process(here, numbers)
-        else:
-            with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
-                yield from _unordered(here, numbers, workers)
+        try:
+            if backend == "dask":
+                yield from _on_dask(task, numbers, workers, scheduler)
+            elif workers == 1:
+                yield from _in_one_process(here, numbers)
+            else:
+                with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+                    yield from _unordered(here, numbers, workers)
+        except BrokenExecutor:
+            raise ChildProcessError(
+                "a worker process was ended from outside, perhaps for lack of memory; "
+                "repeat the command, with fewer workers, and it goes on"
+            ) from None
 
     return results
 
