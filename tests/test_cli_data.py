@@ -182,11 +182,11 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
 def test_progress_as_lines(capsys):
     with Display(every=0.0) as display:
         report = display("a.h5")
-        for done in range(3):
+        for done in range(4):
             report(done, 4)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 2
-    assert re.fullmatch(r"a\.h5: 2 of 4, about \d+ s left", lines[1])
+    assert re.fullmatch(r"a\.h5: 3 of 4, about \d+ s left", lines[1])
 
 
 def test_progress_as_a_bar(monkeypatch, capsys):

@@ -3,7 +3,7 @@
 import os
 import stat
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import h5py
@@ -37,15 +37,16 @@ def open_file(path: str, names: Collection[str]) -> h5py.File:
     if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for without end
         raise CorruptFileError(f"{path} is no data file: it is no regular file")
     os.close(os.open(path, os.O_RDONLY))  # a file that may not be read is no damaged file
-    with damage(path, "is no data file, or it is damaged"):
-        file = h5py.File(path, "r")
+    with ExitStack() as stack, damage(path, "is no data file, or it is damaged"):
+        file = stack.enter_context(h5py.File(path, "r"))
         found = set(file)
         if found != set(names):
             raise ValueError(f"it should hold {sorted(names)}, but has {sorted(found)[:20]}")
         for name in names:
             if file.id.links.get_info(name.encode()).type != h5py.h5l.TYPE_HARD:
                 raise ValueError(f"{name} is a link to another place")
-        return file
+        stack.pop_all()  # sound so far: it stays open
+    return file
 
 
 def dataset(file: h5py.File, name: str, dtype: np.dtype[Any]) -> h5py.Dataset:

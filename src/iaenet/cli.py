@@ -120,13 +120,15 @@ class Display:
         """The function to call with what is done and all there is to do."""
         if sys.stderr.isatty():
             return self._on_terminal(what)
-        begin = last = time.monotonic()
-        first: int | None = None
+        last = time.monotonic()
+        marks: list[tuple[float, int]] = []  # the start, and the first result: workers take seconds to get there
 
         def line(done: int, total: int) -> None:
-            nonlocal last, first
+            nonlocal last
             now = time.monotonic()
-            first = done if first is None else first
+            if len(marks) < 2:
+                marks.append((now, done))
+            begin, first = marks[-1]
             if now - last >= self.every and done > first:
                 last = now
                 left = (now - begin) / (done - first) * (total - done)

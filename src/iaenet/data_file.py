@@ -45,6 +45,13 @@ class DataFile:
         self._alive: WeakValueDictionary[int, Discretization] = WeakValueDictionary()
         self._kept: OrderedDict[int, Discretization] = OrderedDict()
         file = open_file(self.path, (*TEXTS, *TABLES, *STREAMS))
+        try:
+            self._read(file)
+        except BaseException:
+            file.close()
+            raise
+
+    def _read(self, file: h5py.File) -> None:
         with damage(self.path, "is damaged"):
             texts = {name: dataset(file, name, np.dtype("u1"))[:].tobytes() for name in TEXTS}
             self.metadata, self.provenance, hashes = (json.loads(texts[name]) for name in TEXTS)

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import ExitStack
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Literal
 
@@ -40,17 +40,17 @@ def pool(workers: int = 1, backend: Literal["dask"] | None = None, scheduler: st
         raise InvalidInputError("a scheduler belongs to backend 'dask'; ask for that, too")
 
     def results(task: Callable[[int], Any], numbers: Sequence[int]) -> Iterator[Any]:
-        here = partial(_watched, task, os.getpid())
         if not numbers:
             return
         try:
             if backend == "dask":
                 yield from _on_dask(task, numbers, workers, scheduler)
             elif workers == 1:
-                yield from _in_one_process(here, numbers)
+                yield from _in_one_process(task, numbers)
             else:
-                with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
-                    yield from _unordered(here, numbers, workers)
+                watched = {"initializer": _end_with, "initargs": (os.getpid(),)}
+                with joblib.parallel_config(backend="loky", inner_max_num_threads=1, **watched):
+                    yield from _unordered(task, numbers, workers)
         except BrokenExecutor:
             raise ChildProcessError(
                 "a worker process was ended from outside, perhaps for lack of memory; "
@@ -79,9 +79,9 @@ def _in_one_process(task: Callable[[int], Any], numbers: Sequence[int]) -> Itera
 
 
 @lru_cache(maxsize=1)
-def _executor(_process: int) -> ProcessPoolExecutor:
+def _executor(process: int) -> ProcessPoolExecutor:
     """One worker for all calls in this process, since it takes seconds to start; it ends after a minute of rest."""
-    return ProcessPoolExecutor(max_workers=1, timeout=60, env=ONE_THREAD)
+    return ProcessPoolExecutor(max_workers=1, timeout=60, env=ONE_THREAD, initializer=_end_with, initargs=(process,))
 
 
 def _unordered(task: Callable[[int], Any], numbers: Sequence[int], workers: int) -> Iterator[Any]:
@@ -96,12 +96,6 @@ def _unordered(task: Callable[[int], Any], numbers: Sequence[int], workers: int)
             results.close()
 
 
-def _watched(task: Callable[[int], Any], parent: int, i: int) -> Any:
-    _end_with(parent)
-    return task(i)
-
-
-@lru_cache(maxsize=1)
 def _end_with(parent: int) -> None:
     """End this process when its parent has ended; after SIGKILL it would wait for work for minutes."""
 
