@@ -127,12 +127,14 @@ def import_data(
     target = _target(out, path)
     imported = reader(path, **options)
     splits = imported.split(train, validation, test, seed)
+    places = {name: i for i, name in enumerate(dict.fromkeys(imported.records or ()))}
     write_dataset(
         target,
         imported.pairs,
         inputs=imported.inputs,
         outputs=imported.outputs,
         splits=splits,
+        records=None if imported.records is None else [places[name] for name in imported.records],
         parameters=imported.parameters,
         provenance={**imported.provenance, "options": options, "seed": seed},
         precision=precision,
