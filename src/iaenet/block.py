@@ -235,7 +235,7 @@ class IAEBlock(nn.Module):
                 own = IAE(channels, features, shape, rank, axiswise=axiswise and bool(sites.axes), **iae)
                 branches.append(DomainBranch(domain, own, sites))
         self.branches: Sequence[PointBranch | DomainBranch] = nn.ModuleList(branches)  # type: ignore[assignment]
-        # M on [a, branches] is linear: the hidden layer of the paper's M costs half a block and gained nothing.
+        # M on [a, branches] is linear: the hidden layer of the paper's M costs about half a block (docs/maths.md).
         self.merge = linear(channels * (1 + len(domains)), channels)
         with torch.no_grad():
             self.merge.weight[:, channels:] *= 0.25  # branches join gently, see docs/maths.md

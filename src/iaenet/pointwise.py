@@ -34,8 +34,7 @@ def linear(channels_in: int, channels_out: int, *, terms: int = 1, bias: bool = 
     """A pointwise linear layer that keeps amplitudes: standard deviation 1 / sqrt(fan-in * terms), zero bias.
 
     PyTorch's default shrinks a signal by 0.58 a layer; after four blocks nothing of the input would be left at first.
-    `terms` is how many such layers are summed. What GELU takes away is not made up for: networks that start with larger
-    outputs generalised worse (docs/maths.md).
+    `terms` is how many such layers are summed. What GELU takes away is not made up for (docs/maths.md, no. 8).
     """
     layer = FullLinear(channels_in, channels_out, bias=bias)
     nn.init.normal_(layer.weight, std=1 / math.sqrt(channels_in * terms))
