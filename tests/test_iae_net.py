@@ -227,3 +227,15 @@ def test_inputs_are_left_unchanged():
     before = field.values.clone()
     IAENet(1, 1, **TINY)(field, at=Discretization.uniform(5))
     assert torch.equal(field.values, before)
+
+
+def test_output_points_are_places_in_the_inputs_domain():
+    """A target with a tight box of its own asks for the same places."""
+    model = IAENet(1, 1, width=8, latent=8, rank=8, blocks=2, modes=4, post_modes=4)
+    grid = Discretization.uniform(33)
+    field = Field(grid, torch.cos(3 * grid.points).float())
+    places = [[0.25], [0.5], [0.75]]
+    one = model(field, at=Discretization.points(places)).values
+    other = model(field, at=Discretization.points(places, bounds="tight")).values
+    assert torch.allclose(one, other, atol=1e-6)
+    assert torch.allclose(one, model(field).values[8:25:8], atol=1e-6)

@@ -8,20 +8,26 @@ if TYPE_CHECKING:
     from iaenet.dataset import Dataset, load_dataset
     from iaenet.discretization import Discretization
     from iaenet.domain import Domain, Fourier, Identity, Wavelet
-    from iaenet.errors import CorruptFileError, InvalidInputError
+    from iaenet.errors import CorruptFileError, DivergedError, InvalidInputError
     from iaenet.field import Field
     from iaenet.heads import FunctionToVector, VectorToFunction
     from iaenet.iae_net import IAENet
     from iaenet.loss import relative_l2
+    from iaenet.model import Accepts, Model
+    from iaenet.operator import Operator
+    from iaenet.recipe import Recipe
     from iaenet.resample import interpolate
+    from iaenet.runs import fit, load
     from iaenet.storage import write_dataset
 
 # Imported when they are first used, so that commands which need no PyTorch start at once.
 _HOME = {
     "IAE": "block",
+    "Accepts": "model",
     "CorruptFileError": "errors",
     "Dataset": "dataset",
     "Discretization": "discretization",
+    "DivergedError": "errors",
     "Domain": "domain",
     "Field": "field",
     "Fourier": "domain",
@@ -30,9 +36,14 @@ _HOME = {
     "IAENet": "iae_net",
     "Identity": "domain",
     "InvalidInputError": "errors",
+    "Model": "model",
+    "Operator": "operator",
+    "Recipe": "recipe",
     "VectorToFunction": "heads",
     "Wavelet": "domain",
+    "fit": "runs",
     "interpolate": "resample",
+    "load": "runs",
     "load_dataset": "dataset",
     "relative_l2": "loss",
     "write_dataset": "storage",
@@ -40,9 +51,11 @@ _HOME = {
 
 __all__ = [
     "IAE",
+    "Accepts",
     "CorruptFileError",
     "Dataset",
     "Discretization",
+    "DivergedError",
     "Domain",
     "Field",
     "Fourier",
@@ -51,9 +64,14 @@ __all__ = [
     "IAENet",
     "Identity",
     "InvalidInputError",
+    "Model",
+    "Operator",
+    "Recipe",
     "VectorToFunction",
     "Wavelet",
+    "fit",
     "interpolate",
+    "load",
     "load_dataset",
     "relative_l2",
     "write_dataset",

@@ -17,13 +17,17 @@ import torch
 from torch import Tensor, nn
 
 from iaenet.axiswise import AxiswiseDecoder, AxiswiseEncoder
-from iaenet.domain import Domain, Identity
+from iaenet.domain import Domain, Fourier, Identity
 from iaenet.geometry import Basis, Geometry, Sites, coordinate_count
 from iaenet.integral import IntegralDecoder, IntegralEncoder, KernelOptions
 from iaenet.latent import LatentNetwork
 from iaenet.pointwise import full_precision, linear
+from iaenet.spectral import SpectralConvolution
 
 Tensors = list[Tensor]
+
+# Frequencies along each axis that have matrices of their own on the direct path, by dimension; wider bands share.
+ALONE = {1: 24, 2: 6, 3: 2}
 
 
 class Layer(Protocol):
@@ -194,12 +198,32 @@ class DomainBranch(nn.Module):
         return self.domain.inverse(code, geometry)
 
 
+class FourierBranch(DomainBranch):
+    """`F^-1 (Phi(F a) + R F a)`: beside the IAE, a direct path with a complex matrix R_k for each frequency.
+
+    The path is linear and costs nothing per point: coefficients are there, and so is the way back. On closed axes it
+    adds sines to the cosines of the IAE, for functions that are not even about the ends.
+    """
+
+    def __init__(self, domain: Fourier, iae: IAE, sites: Sites, channels: int, periodic: tuple[bool, ...]) -> None:
+        super().__init__(domain, iae, sites)
+        self.direct = SpectralConvolution(channels, channels, domain.modes, periodic, ALONE[min(len(periodic), 3)])
+
+    def latent(self, coefficients: Tensor) -> Tensor:
+        """Coefficients of the input -> coefficients of the output, with sines on every axis."""
+        return self.direct.latent(coefficients) + self.direct.with_sines(super().latent(coefficients))
+
+    def expand(self, code: Tensor, a: Tensor, z: Tensor, geometry: Geometry) -> Tensor:  # noqa: ARG002
+        """Values `(b, n, c)` at the points of `geometry`."""
+        return self.direct.expand(code, geometry)
+
+
 class IAEBlock(nn.Module):
     """`a_i = sigma(M([a, Phi_1(a), F^-1 Phi_2(F a), ...]))`, `a = M_i([a_0 .. a_{i-1}])` (eqs. multichannel, densenet).
 
     The input a itself goes into the merge beside the branches, as in the authors' implementation.
     `inputs` is how many earlier outputs are merged: i for dense skips, 1 otherwise. `residual` adds a linear map of the
-    input before the activation (eq. resnet).
+    input before the activation (eq. resnet). `direct` gives Fourier branches their direct path.
     """
 
     def __init__(
@@ -214,14 +238,16 @@ class IAEBlock(nn.Module):
         residual: bool = False,
         harmonics: int = 1,
         axiswise: bool = False,
+        direct: bool = True,
         **iae: Unpack[IAEOptions],
     ) -> None:
         super().__init__()
         self.channels = channels
         shape = (latent,) * len(periodic)
-        self.gather: nn.ModuleList | None = None
+        self.gather: Sequence[nn.Linear] | None = None
         if inputs > 1:
-            self.gather = nn.ModuleList(linear(channels, channels, terms=inputs, bias=i == 0) for i in range(inputs))
+            gather = [linear(channels, channels, terms=inputs, bias=i == 0) for i in range(inputs)]
+            self.gather = nn.ModuleList(gather)  # type: ignore[assignment]
             self.gather_out = linear(channels, channels)
         branches: list[PointBranch | DomainBranch] = []
         for domain in domains:
@@ -233,7 +259,10 @@ class IAEBlock(nn.Module):
                 sites = domain.sites(periodic)
                 features = [axis.coordinates.shape[1] for axis in sites.axes] or [sites.coordinates.shape[1]]
                 own = IAE(channels, features, shape, rank, axiswise=axiswise and bool(sites.axes), **iae)
-                branches.append(DomainBranch(domain, own, sites))
+                if direct and isinstance(domain, Fourier):
+                    branches.append(FourierBranch(domain, own, sites, channels, periodic))
+                else:
+                    branches.append(DomainBranch(domain, own, sites))
         self.branches: Sequence[PointBranch | DomainBranch] = nn.ModuleList(branches)  # type: ignore[assignment]
         # M on [a, branches] is linear: the hidden layer of the paper's M costs about half a block (docs/maths.md).
         self.merge = linear(channels * (1 + len(domains)), channels)
@@ -244,8 +273,13 @@ class IAEBlock(nn.Module):
     @property
     def bases(self) -> list[tuple[Basis, Basis]]:
         """Those of the branches' domains that have one."""
-        domains = [branch.domain for branch in self.branches if isinstance(branch, DomainBranch)]
-        return [(domain.basis, domain.basis) for domain in domains if hasattr(domain, "basis")]
+        found: list[tuple[Basis, Basis]] = []
+        for branch in self.branches:
+            if isinstance(branch, FourierBranch):
+                found.append((branch.direct.analysis, branch.direct.synthesis))
+            elif isinstance(branch, DomainBranch) and hasattr(branch.domain, "basis"):
+                found.append((branch.domain.basis, branch.domain.basis))
+        return found
 
     def local(self, history: Sequence[Tensor], geometry: Geometry) -> Tensors:
         """`a = M_i([A_0 a_0, ..., A_{i-1} a_{i-1}])` at each point, and what each branch makes of it there."""
@@ -274,14 +308,17 @@ class IAEBlock(nn.Module):
         with full_precision(a):
             total = nn.functional.linear(a, self.merge.weight[:, : self.channels], self.merge.bias)
         for branch, code, z in zip(self.branches, codes, own, strict=True):
-            total = total + branch.expand(code, a, z, geometry)
+            total += branch.expand(code, a, z, geometry)  # in place: fresh memory is dear
         if self.skip is not None:
-            total = total + self.skip(a)
+            total += self.skip(a)
         return nn.functional.gelu(total)
 
 
-def _sum_of(layers: nn.ModuleList, inputs: Sequence[Tensor]) -> Tensor:
-    total: Tensor = layers[0](inputs[0])
-    for layer, value in zip(layers[1:], inputs[1:], strict=True):
-        total = total + layer(value)
-    return total
+def _sum_of(layers: Sequence[nn.Linear], inputs: Sequence[Tensor]) -> Tensor:
+    """`sum_j A_j a_j`, added up in place."""
+    with full_precision(inputs[0]):
+        total: Tensor = layers[0](inputs[0])
+        flat = total.flatten(0, 1)
+        for layer, value in zip(layers[1:], inputs[1:], strict=True):
+            flat = flat.addmm_(value.flatten(0, 1), layer.weight.T)
+    return flat.view_as(total)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
-from iaenet.errors import CorruptFileError, InvalidInputError
+from iaenet.errors import CorruptFileError, DivergedError, InvalidInputError, LostProcessError
 
-Show = Callable[[str], Callable[[int, int], None]]
+Show = Callable[[str], Callable[..., None]]
 
 
 def _generate(arguments: list[str], show: Show) -> str:
@@ -36,11 +36,46 @@ def _import(arguments: list[str], _show: Show) -> str:
     )
 
 
+def _train(arguments: list[str], show: Show) -> str:
+    from iaenet.commands.train import train_command
+
+    return train_command(arguments, show)
+
+
+def _evaluate(arguments: list[str], show: Show) -> str:
+    from iaenet.commands.evaluate import evaluate_command
+
+    return evaluate_command(arguments, show)
+
+
+def _certify(arguments: list[str], show: Show) -> str:
+    from iaenet.commands.certify import certify_command
+
+    return certify_command(arguments, show)
+
+
+def _predict(arguments: list[str], show: Show) -> str:
+    from iaenet.commands.predict import predict_command
+
+    return predict_command(arguments, show)
+
+
+def _report(arguments: list[str], show: Show) -> str:
+    from iaenet.commands.report import report_command
+
+    return report_command(arguments, show)
+
+
 # A command takes its arguments and gives the text to print. It is imported when it is called, so that help is instant.
 COMMANDS: dict[str, tuple[Callable[[list[str], Show], str], str]] = {
     "generate": (_generate, "make a data set of one of the built-in problems"),
     "import": (_import, "bring your own files into a data file"),
     "inspect": (_inspect, "show what is in a data file, with statistics and a picture"),
+    "train": (_train, "train a model on a data file; stop it, and it goes on where it was"),
+    "evaluate": (_evaluate, "errors of a trained model on each discretization of test data"),
+    "certify": (_certify, "does a trained model give the same function on every discretization?"),
+    "predict": (_predict, "apply a trained model to files of yours, at any points"),
+    "report": (_report, "one HTML page about training runs, with tables and pictures"),
 }
 
 HELP = """usage: iaenet COMMAND [options]
@@ -55,7 +90,9 @@ commands:
 
 examples:
   iaenet generate burgers --samples 1200 --resolutions 256,1024 --out burgers.h5
-  iaenet inspect burgers.h5
+  iaenet train --data burgers.h5 --resolution 256 --run burgers
+  iaenet evaluate burgers
+  iaenet predict burgers --input measurements.csv --output predictions.csv --at 512
 """
 
 
@@ -85,9 +122,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _mistake(str(error))
     except OSError as error:
         return _mistake(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except (DivergedError, LostProcessError) as error:
+        _mistake(str(error))
+        return 1
     except KeyboardInterrupt as error:
         print(str(error) or "Stopped.", file=sys.stderr)
         return 130
+    except SystemExit as error:
+        if error.code == 143:  # SIGTERM
+            print(str(error), file=sys.stderr)
+            return 143
+        raise
     return 0
 
 
@@ -116,14 +161,14 @@ class Display:
     def __enter__(self) -> "Display":
         return self
 
-    def __call__(self, what: str) -> Callable[[int, int], None]:
-        """The function to call with what is done and all there is to do."""
+    def __call__(self, what: str) -> Callable[..., None]:
+        """The function to call with what is done and all there is to do, and a note if there is one."""
         if sys.stderr.isatty():
             return self._on_terminal(what)
         last = time.monotonic()
         marks: list[tuple[float, int]] = []  # the start, and the first result: workers take seconds to get there
 
-        def line(done: int, total: int) -> None:
+        def line(done: int, total: int, note: str = "") -> None:
             nonlocal last
             now = time.monotonic()
             if len(marks) < 2:
@@ -132,11 +177,12 @@ class Display:
             if now - last >= self.every and done > first:
                 last = now
                 left = (now - begin) / (done - first) * (total - done)
-                print(f"{what}: {done} of {total}, about {_duration(left)} left", file=sys.stderr, flush=True)
+                note = f", {note}" if note else ""
+                print(f"{what}: {done} of {total}, about {_duration(left)} left{note}", file=sys.stderr, flush=True)
 
         return line
 
-    def _on_terminal(self, what: str) -> Callable[[int, int], None]:
+    def _on_terminal(self, what: str) -> Callable[..., None]:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -146,11 +192,12 @@ class Display:
             MofNCompleteColumn(),
             TextColumn("time left"),
             TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
             console=Console(stderr=True),
         )
         self._bar.start()
-        task = self._bar.add_task(what, total=None)
-        return lambda done, total: self._bar.update(task, completed=done, total=total)
+        task = self._bar.add_task(what, total=None, note="")
+        return lambda done, total, note="": self._bar.update(task, completed=done, total=total, note=note)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

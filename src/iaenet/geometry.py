@@ -3,16 +3,16 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from iaenet import quadrature
+from iaenet import fast, quadrature
 from iaenet.discretization import Discretization
 from iaenet.pointwise import full_precision
+from iaenet.recent import recent
 from iaenet.resample import axis_taps
 
 # Points on a line beyond this many are dense enough for weighted sums (and these can be streamed).
@@ -100,9 +100,13 @@ class Geometry:
         rest = c
         with full_precision(values):
             # The last axis first: what is left of the grid stays in front as batch.
-            for matrix in reversed(matrices):
-                values = matrix @ values.reshape(-1, matrix.shape[1], rest)
-                rest *= matrix.shape[0]
+            for axis, matrix in reversed(list(enumerate(matrices))):
+                if matrix.numel():
+                    values = matrix @ values.reshape(-1, matrix.shape[1], rest)
+                else:
+                    s, modes = self._wide(basis, axis)
+                    values = fast.analyse(values.reshape(-1, s, rest), modes, self.periodic[axis])
+                rest *= values.shape[1]
         return values.reshape(b, rest // c, c)
 
     def synthesise(self, basis: Basis, coefficients: Tensor) -> Tensor:
@@ -112,10 +116,23 @@ class Geometry:
         rest = p * c
         values = coefficients
         with full_precision(values):
-            for matrix in matrices:
-                rest //= matrix.shape[1]
-                values = matrix @ values.reshape(-1, matrix.shape[1], rest)
+            for axis, matrix in enumerate(matrices):
+                if matrix.numel():
+                    rest //= matrix.shape[1]
+                    values = matrix @ values.reshape(-1, matrix.shape[1], rest)
+                else:
+                    s, modes = self._wide(basis, axis)
+                    count = (2 if self.periodic[axis] or basis.key[2] else 1) * modes + 1
+                    rest //= count
+                    values = fast.synthesise(values.reshape(-1, count, rest), s, modes, self.periodic[axis])
         return values.reshape(b, self.n, c)
+
+    def _wide(self, basis: Basis, axis: int) -> tuple[int, int]:
+        """Points along an axis and modes of a trigonometric basis there, if an FFT is the way; else zeros."""
+        if self.axes is None or basis.key[0] != "trigonometric":
+            return 0, 0
+        x, modes = self.axes[axis][0], cast(int, basis.key[1])
+        return (len(x), modes) if fast.worthwhile(x, modes, self.periodic[axis]) else (0, 0)
 
     def _analysis(self, basis: Basis) -> tuple[Tensor, ...]:
         return self._make(("analysis", *basis.key), lambda: self._weighted(basis))
@@ -125,7 +142,11 @@ class Geometry:
 
     def _plain(self, basis: Basis) -> tuple[Tensor, ...]:
         if self.axes is not None:
-            return tuple(basis.functions(x, wraps) for (x, _), wraps in zip(self.axes, self.periodic, strict=True))
+            # An axis with a wide band has an FFT instead of a matrix.
+            return tuple(
+                torch.zeros(0, 1) if self._wide(basis, i)[0] else basis.functions(x, wraps)
+                for i, ((x, _), wraps) in enumerate(zip(self.axes, self.periodic, strict=True))
+            )
         product = torch.ones(self.n, 1, dtype=self.dtype, device=self.points.device)
         for i, wraps in enumerate(self.periodic):
             along = basis.functions(self.points[:, i], wraps).to(self.dtype)
@@ -140,7 +161,7 @@ class Geometry:
         elif self._is_line():
             return (self._line_rule(basis),)
         weights = (self.weights,) if self.axes is None else tuple(w for _, w in self.axes)
-        return tuple((B * w[:, None]).T for B, w in zip(self._plain(basis), weights, strict=True))
+        return tuple((B * w[:, None]).T if B.numel() else B for B, w in zip(self._plain(basis), weights, strict=True))
 
     def _is_line(self) -> bool:
         """Whether these are uneven points on an axis, weighted by their cells: weighted sums are not the best rule."""
@@ -196,10 +217,19 @@ class Geometry:
         return pieces
 
 
-@lru_cache(maxsize=256)
+@recent(points=2**21)
 def geometry_of(discretization: Discretization, dtype: torch.dtype) -> Geometry:
-    """The geometry of a discretization; the 256 used last are kept, with their bases."""
+    """The geometry of a discretization; those used last are kept, with their bases."""
     return Geometry.of(discretization, dtype)
+
+
+@recent(points=2**21)
+def geometry_in(source: Discretization, target: Discretization, dtype: torch.dtype) -> Geometry:
+    """The geometry of `target` in the box of `source`: a point has the same coordinates whatever box it came with."""
+    if torch.equal(source.bounds, target.bounds.to(source.bounds)):
+        return geometry_of(target, dtype)
+    box = source.bounds.to(target.bounds)
+    return Geometry.of(Discretization(target.points, target.weights, box, target.periodic, target.axes), dtype)
 
 
 def coordinate_features(x: Tensor, periodic: tuple[bool, ...], harmonics: int) -> Tensor:

@@ -10,10 +10,11 @@ from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
 from iaenet.field import Field
 from iaenet.iae_net import IAENet
+from iaenet.model import Accepts, Model, Pair, shape_of
 from iaenet.pointwise import linear
 
 
-class FunctionToVector(nn.Module):
+class FunctionToVector(Model):
     """`y = N(1/|Omega| int Psi(f)(x) dx)`: features of a function, integrated, then a network of fixed size.
 
     Further options are those of `IAENet`.
@@ -24,17 +25,40 @@ class FunctionToVector(nn.Module):
     torch.Size([8, 3])
     """
 
+    accepts = Accepts(resolutions=True, points=True, elsewhere=False)
+
     def __init__(self, in_channels: int, outputs: int, *, features: int = 64, **options: Any) -> None:
         super().__init__()
         self.network = IAENet(in_channels, features, **options)
         self.head = nn.Sequential(linear(features, features), nn.GELU(), linear(features, outputs))
 
-    def forward(self, field: Field | Sequence[Field]) -> Tensor:
-        """A field -> `(outputs,)` or `(b, outputs)`; a list of fields -> `(b, outputs)`."""
+    @classmethod
+    def for_data(cls, data: Sequence[Pair], **options: Any) -> "FunctionToVector":
+        """A network for pairs whose outputs are vectors, given as functions on a single point."""
+        shape = shape_of(data)
+        return cls(shape["in_channels"], shape["out_channels"], dim=shape["dim"], periodic=shape["periodic"], **options)
+
+    def forward(self, field: Field | Sequence[Field], at: Any = None) -> Any:
+        """A field -> `(outputs,)` or `(b, outputs)`; a list of fields -> `(b, outputs)`.
+
+        With `at`, a discretization of one point for each field, vectors come as functions on that point: so they are
+        stored in data files, and trained like any other output.
+        """
+        if at is not None:
+            return self._on_points([field] if isinstance(field, Field) else list(field), at, isinstance(field, Field))
         if isinstance(field, Field):
-            found = self.network(field)
-            return self.head(_mean(found))
+            return self.head(_mean(self.network(field)))
         return self.head(torch.cat([torch.atleast_2d(_mean(f)) for f in self.network(list(field))]))
+
+    def _on_points(self, fields: list[Field], at: Any, single: bool) -> Any:
+        places = [at] if single else list(at)
+        if any(place.n != 1 for place in places) or len(places) != len(fields):
+            raise InvalidInputError("a vector is asked for on one point for each field, not on a grid")
+        found = [
+            Field.unchecked(place, self.head(_mean(f))[..., None, :])
+            for place, f in zip(places, self.network(fields), strict=True)
+        ]
+        return found[0] if single else found
 
 
 class VectorToFunction(nn.Module):

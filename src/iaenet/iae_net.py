@@ -9,10 +9,11 @@ from torch.utils.checkpoint import checkpoint
 
 from iaenet.block import IAEBlock, Layer
 from iaenet.discretization import Discretization, Periodic
-from iaenet.domain import Domain, Fourier, Identity
+from iaenet.domain import Domain, Fourier, Identity, Wavelet
 from iaenet.errors import InvalidInputError
 from iaenet.field import Field
-from iaenet.geometry import Geometry, coordinate_count, geometry_of
+from iaenet.geometry import Geometry, coordinate_count, geometry_in
+from iaenet.model import Model, Pair, asked, groups, shape_of
 from iaenet.pointwise import full_precision, linear
 from iaenet.resample import interpolate
 from iaenet.spectral import FourierLayer
@@ -83,7 +84,7 @@ class Group(NamedTuple):
     goal: list[Piece]  # the same object as `source` if the output is asked for at the input's points
 
 
-class IAENet(nn.Module):
+class IAENet(Model):
     """`f -F-> a_0 -IAE_1-> a_1 ... -IAE_L-> a_L -G-> g` (section iaenet).
 
     Args:
@@ -96,7 +97,7 @@ class IAENet(nn.Module):
         blocks: number L of IAE blocks.
         modes: harmonics of the period kept by the Fourier branch, per axis (a closed axis counts half periods). Keep
             them well below the Nyquist frequency of the coarsest grid: 24 needs at least 64 points on a periodic axis.
-        domains: one branch each; `[Identity(), Fourier(modes)]` if not given.
+        domains: one branch each: "identity", "fourier", "wavelet", or a domain of your own.
         skips: "dense" (eq. densenet), "residual" (eq. resnet) or "none".
         post_blocks: Fourier layers of the post-processing G; 0 leaves G out.
         post_modes: harmonics kept by G.
@@ -106,6 +107,7 @@ class IAENet(nn.Module):
         channel_mlp: channel MLP on the latent values.
         depth: hidden layers of phi_0, phi_1 and phi_2 (the paper's deep block has 4).
         dense: phi_0 mixes all latent points with full matrices instead of axis by axis; no difference for d = 1.
+        direct: Fourier branches have a linear path beside their IAE, a matrix for each frequency.
         recompute: training batches of more points than this (b n in all) keep only the layers' outputs and compute the
             rest again for the gradient, some points at a time: a third more time, several times less memory.
 
@@ -130,7 +132,7 @@ class IAENet(nn.Module):
         rank: int = 64,
         blocks: int = 4,
         modes: int = 24,
-        domains: Sequence[Domain | Identity] | None = None,
+        domains: Sequence[str | Domain | Identity] = ("identity", "fourier"),
         skips: Skips = "dense",
         post_blocks: int = 2,
         post_modes: int = 16,
@@ -140,6 +142,7 @@ class IAENet(nn.Module):
         channel_mlp: bool = True,
         depth: int = 1,
         dense: bool = False,
+        direct: bool = True,
         recompute: int = 32768,
     ) -> None:
         super().__init__()
@@ -158,13 +161,14 @@ class IAENet(nn.Module):
             IAEBlock(
                 width,
                 self.periodic,
-                [Identity(), Fourier(modes)] if domains is None else domains,
+                [_domain(domain, modes) for domain in domains],
                 latent,
                 rank,
                 inputs=i + 1 if skips == "dense" else 1,
                 residual=skips == "residual",
                 harmonics=harmonics,
                 axiswise=axiswise,
+                direct=direct,
                 auxiliary=auxiliary,
                 channel_mlp=channel_mlp,
                 depth=depth,
@@ -202,6 +206,14 @@ class IAENet(nn.Module):
         sizes = PRESETS[name][min(dim, 3)]
         return cls(in_channels, out_channels, dim, periodic, **sizes)
 
+    @classmethod
+    def for_data(cls, data: Sequence[Pair], *, preset: Literal["small", "base"] = "small", **options: Any) -> "IAENet":
+        """A network of a named size for such pairs; options replace those of the preset."""
+        shape = shape_of(data)
+        if preset not in PRESETS:
+            raise InvalidInputError(f"no preset {preset!r}; there are {', '.join(PRESETS)}")
+        return cls(**shape, **(PRESETS[preset][min(shape["dim"], 3)] | options))
+
     @overload
     def forward(self, field: Field, at: Discretization | None = None, chunk: int | None = None) -> Field: ...
     @overload
@@ -219,44 +231,37 @@ class IAENet(nn.Module):
             chunk: most points to work on at a time. Same result, memory for little more than the layers' outputs.
         """
         single = isinstance(field, Field)
-        fields = [field] if single else list(field)
-        targets = [at] if single and at is not None else at
-        batches = [len(f.values) if f.batched else 1 for f in fields if isinstance(f, Field)]
-        points = sum(b * f.values.shape[-2] for b, f in zip(batches, fields, strict=False))
+        fields, targets = asked(field, at)
+        batches = [len(f.values) if f.batched else 1 for f in fields]
+        points = sum(b * f.values.shape[-2] for b, f in zip(batches, fields, strict=True))
         lean = chunk is not None or (torch.is_grad_enabled() and points > self.recompute)
         if lean and chunk is None:
             chunk = max(1, self.recompute // (2 * max(batches)))
-        groups = self._grouped(fields, targets, chunk)
+        made = self._grouped(fields, targets, chunk)
         results: list[Field | None] = [None] * len(fields)
-        for group, values in zip(groups, self._run(groups, lean), strict=True):
+        for group, values in zip(made, self._run(made, lean), strict=True):
             for i, part in zip(group.members, values.split(group.counts), strict=True):
                 results[i] = Field.unchecked(group.at, part if fields[i].batched else part[0])
         return results[0] if single else results
 
     @torch.compiler.disable
-    def _grouped(self, fields: list[Field], at: Sequence[Discretization] | None, chunk: int | None) -> list[Group]:
+    def _grouped(self, fields: list[Field], at: list[Discretization], chunk: int | None) -> list[Group]:
         """Functions on the same points, asked for at the same points, run as one group."""
-        if at is not None and len(at) != len(fields):
-            raise InvalidInputError(f"{len(fields)} fields, but {len(at)} places to evaluate at")
-        members: dict[tuple[str, str], list[int]] = {}
-        for i, f in enumerate(fields):
-            if not isinstance(f, Field):
-                raise InvalidInputError(f"field {i}: expected a Field, got {type(f).__name__}")
-            target = f.discretization if at is None else at[i]
+        for i, (f, target) in enumerate(zip(fields, at, strict=True)):
+            self.check(i, f)
             self._check(i, f, target)
-            members.setdefault((f.discretization.key, target.key), []).append(i)
-        groups = []
-        for (own, other), some in members.items():
-            stacked = _stacked([fields[i] for i in some])
-            source = self._pieces(stacked, chunk)
-            target = stacked.discretization if at is None else at[some[0]]
-            goal = source if own == other else self._pieces(interpolate(stacked, target), chunk)
+        made = []
+        for some in groups(fields, at):
+            stacked, target = _stacked([fields[i] for i in some]), at[some[0]]
+            source = goal = self._pieces(stacked, stacked.discretization, chunk)
+            if target.key != stacked.discretization.key:
+                goal = self._pieces(interpolate(stacked, target), stacked.discretization, chunk)
             counts = [len(fields[i].values) if fields[i].batched else 1 for i in some]
-            groups.append(Group(some, counts, target, source, goal))
-        return groups
+            made.append(Group(some, counts, target, source, goal))
+        return made
 
-    def _pieces(self, field: Field, chunk: int | None) -> list[Piece]:
-        geometry = geometry_of(field.discretization, field.values.dtype)
+    def _pieces(self, field: Field, source: Discretization, chunk: int | None) -> list[Piece]:
+        geometry = geometry_in(source, field.discretization, field.values.dtype)
         if chunk is not None:
             return [(field.values[:, places], piece) for places, piece in geometry.chunks(chunk)]
         for layer in self.layers:
@@ -295,14 +300,6 @@ class IAENet(nn.Module):
         return sites
 
     def _check(self, i: int, field: Field, target: Discretization) -> None:
-        if field.channels != self.in_channels:
-            raise InvalidInputError(f"field {i}: the network takes {self.in_channels} channels, got {field.channels}")
-        dtype = self.lift.weight.dtype
-        if field.values.dtype != dtype:
-            raise InvalidInputError(
-                f"field {i}: values are {field.values.dtype}, the network is {dtype}; convert with field.to({dtype}) "
-                "or the network with .double() or .float()"
-            )
         for what, where in (("input", field.discretization), ("output", target)):
             if where.periodic != self.periodic:
                 raise InvalidInputError(
@@ -314,6 +311,15 @@ class IAENet(nn.Module):
                     f"field {i}: {what} is a point set, but an axiswise network needs tensor grids; "
                     "build it with axiswise=False to use any points"
                 )
+
+
+def _domain(given: str | Domain | Identity, modes: int) -> Domain | Identity:
+    if not isinstance(given, str):
+        return given
+    made: dict[str, Domain | Identity] = {"identity": Identity(), "fourier": Fourier(modes), "wavelet": Wavelet()}
+    if given not in made:
+        raise InvalidInputError(f"no domain {given!r}; there are {', '.join(made)}, or give one of your own")
+    return made[given]
 
 
 def _room(sites: list[Site]) -> Tensor | None:
@@ -347,13 +353,13 @@ def _stacked(fields: list[Field]) -> Field:
 # Sizes by dimension (3 stands for 3 and more).
 PRESETS: dict[str, dict[int, dict[str, Any]]] = {
     "small": {
-        1: {"width": 32, "latent": 64, "rank": 64, "modes": 24, "post_modes": 16},
-        2: {"width": 32, "latent": 16, "rank": 64, "modes": 12, "post_modes": 12, "harmonics": 3},
-        3: {"width": 16, "latent": 6, "rank": 64, "modes": 4, "post_modes": 4, "harmonics": 2},
+        1: {"width": 64, "latent": 32, "rank": 32, "blocks": 2, "modes": 24, "post_modes": 16},
+        2: {"width": 32, "latent": 16, "rank": 64, "blocks": 3, "modes": 12, "post_modes": 12, "harmonics": 3},
+        3: {"width": 16, "latent": 6, "rank": 64, "blocks": 3, "modes": 4, "post_modes": 4, "harmonics": 2},
     },
     "base": {
-        1: {"width": 48, "latent": 128, "rank": 96, "modes": 24, "post_modes": 16},
-        2: {"width": 48, "latent": 24, "rank": 128, "modes": 16, "post_modes": 12, "harmonics": 3},
-        3: {"width": 32, "latent": 8, "rank": 128, "modes": 6, "post_modes": 5, "harmonics": 2},
+        1: {"width": 64, "latent": 64, "rank": 64, "blocks": 4, "modes": 24, "post_modes": 16},
+        2: {"width": 32, "latent": 24, "rank": 128, "blocks": 4, "modes": 16, "post_modes": 12, "harmonics": 3},
+        3: {"width": 20, "latent": 8, "rank": 128, "blocks": 4, "modes": 5, "post_modes": 4, "harmonics": 2},
     },
 }

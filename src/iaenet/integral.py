@@ -164,7 +164,7 @@ class IntegralDecoder(nn.Module):
         """Values `(b, n, c)` of the decoded function; `values` are the block's input (None for linear kernels)."""
         if z is None:
             z = self.kernel.hidden(values, sites.coordinates)
-        return self.kernel.expansion(z, code[:, :-1]) + code[:, -1:]
+        return self.kernel.expansion(z, code[:, :-1]).add_(code[:, -1:])
 
     def forward(self, latent: Tensor, values: Tensor | None, sites: Sites) -> Tensor:
         """Latent values `(b, m, c)` -> values `(b, n, c)`."""

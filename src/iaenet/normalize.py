@@ -114,12 +114,12 @@ class Normalizer:
     def apply(self, field: Field) -> Field:
         """The normalised field."""
         mean, std = self._for(field)
-        return Field(field.discretization, (field.values - mean) / std)
+        return Field.unchecked(field.discretization, (field.values - mean) / std)
 
     def undo(self, field: Field) -> Field:
         """The field whose normalised form this is."""
         mean, std = self._for(field)
-        return Field(field.discretization, field.values * std + mean)
+        return Field.unchecked(field.discretization, field.values * std + mean)
 
     def _for(self, field: Field) -> tuple[torch.Tensor, torch.Tensor]:
         if field.channels != len(self.mean):

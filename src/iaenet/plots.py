@@ -22,11 +22,11 @@ PANEL = 2.6  # inches
 
 @dataclass(frozen=True)
 class Panel:
-    """One channel of one sample: at one resolution as a map, or at several as lines."""
+    """One channel of one sample: one curve as a map, or several as lines."""
 
     channel: str
-    curves: dict[int, tuple[Discretization, NDArray[Any]]]  # by resolution, values (n,)
-    limits: tuple[float, float]  # over all resolutions
+    curves: dict[str, tuple[Discretization, NDArray[Any]]]  # by what they are, such as "resolution 64"; values (n,)
+    limits: tuple[float, float]  # of values, over all curves of the channel
 
     @property
     def lines(self) -> bool:
@@ -36,7 +36,11 @@ class Panel:
 
 def picture(dataset: Dataset, path: str | os.PathLike[str], samples: int = 3) -> None:
     """Write a PNG of some samples, spread over the data set, at each resolution: see `draw_samples`."""
-    figure = draw_samples(dataset, samples)
+    save(draw_samples(dataset, samples), path)
+
+
+def save(figure: Any, path: str | os.PathLike[str]) -> None:
+    """Write a matplotlib figure as PNG, in full or not at all."""
     with replacing(path) as beside:
         figure.savefig(beside, format="png", dpi=110, bbox_inches="tight", pad_inches=0.1)
 
@@ -56,17 +60,28 @@ def draw_samples(dataset: Dataset, samples: int = 3) -> Any:
     ...     len(draw_samples(load_dataset(f"{folder}/a.h5")).axes)
     2
     """
+    chosen = np.unique(np.linspace(0, dataset.samples - 1, samples).round().astype(int)).tolist()
+    names = [f"sample {i}, {dataset.entry(dataset.places(i)[0]).split}" for i in chosen]
+    return draw_panels([_panels(dataset, i) for i in chosen], names)
+
+
+def draw_panels(rows: list[list[Panel]], names: list[str]) -> Any:
+    """A matplotlib figure of panels in rows, each with a name.
+
+    >>> grid = Discretization.uniform(3)
+    >>> panel = Panel("u", {"truth": (grid, np.zeros(3)), "prediction": (grid, np.ones(3))}, (0.0, 1.0))
+    >>> [text.get_text() for text in draw_panels([[panel]], ["sample 0"]).legends[0].get_texts()]
+    ['truth', 'prediction']
+    """
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    chosen = np.unique(np.linspace(0, dataset.samples - 1, samples).round().astype(int)).tolist()
-    rows = [_panels(dataset, i) for i in chosen]
     columns = max(len(row) for row in rows)
     lines = all(panel.lines for row in rows for panel in row)
     size = PANEL * columns * (1.7 if lines else 1.25) + 0.3, PANEL * len(rows) + 0.3
     figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.08))
     axes = figure.subplots(len(rows), columns, squeeze=False)
-    for row, panels, i in zip(axes, rows, chosen, strict=True):
+    for row, panels, name in zip(axes, rows, names, strict=True):
         for ax, panel in zip(row, panels, strict=False):
             if panel.lines:
                 _draw_lines(ax, panel)
@@ -76,9 +91,9 @@ def draw_samples(dataset: Dataset, samples: int = 3) -> Any:
             ax.set_xlabel("x", fontsize=8, labelpad=1)
         for ax in row[len(panels) :]:
             ax.set_visible(False)
-        split = dataset.entry(dataset.places(i)[0]).split
-        row[0].set_ylabel(f"sample {i}, {split}\n{row[0].get_ylabel()}".rstrip(), fontsize=9)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
+        row[0].set_ylabel(f"{name}\n{row[0].get_ylabel()}".rstrip(), fontsize=9)
+    most = max(axes[0], key=lambda ax: len(ax.get_lines()))
+    handles, labels = most.get_legend_handles_labels()
     if len(labels) > 1:
         figure.legend(handles, labels, loc="outside upper right", ncols=len(labels), fontsize=8, frameon=False)
     return figure
@@ -97,25 +112,26 @@ def _panels(dataset: Dataset, i: int) -> list[Panel]:
         for c, channel in enumerate(channels):
             curves = {r: (field.discretization, field.values[:, c].numpy()) for r, field in fields.items()}
             limits = min(float(v.min()) for _, v in curves.values()), max(float(v.max()) for _, v in curves.values())
-            panel = Panel(f"{side} {label(channel)}", curves, limits)
-            panels += [(0, panel)] if panel.lines else [(r, replace(panel, curves={r: curves[r]})) for r in curves]
+            named = {f"resolution {r}": curve for r, curve in curves.items()}
+            panel = Panel(f"{side} {label(channel)}", named, limits)
+            maps = [(r, replace(panel, curves={name: named[name]})) for name, r in zip(named, curves, strict=True)]
+            panels += [(0, panel)] if panel.lines else maps
     return [panel for _, panel in sorted(panels, key=lambda entry: entry[0])]  # maps of one resolution side by side
 
 
 def _draw_lines(ax: Any, panel: Panel) -> None:
-    for place, (resolution, (at, values)) in enumerate(panel.curves.items()):
+    for place, (name, (at, values)) in enumerate(panel.curves.items()):
         x = at.points[:, 0].numpy()
         order = np.argsort(x)
         mark = {"marker": "o", "markersize": 3.0 - 0.4 * place} if len(x) <= FEW_POINTS else {}
         # A finer one on top leaves the coarser one to be seen.
-        ax.plot(x[order], values[order], linewidth=2.2 / (1 + place), label=f"resolution {resolution}", **mark)
+        ax.plot(x[order], values[order], linewidth=2.2 / (1 + place), label=name, **mark)
     ax.set_title(panel.channel, fontsize=9)
     ax.grid(alpha=0.25)
 
 
 def _draw_map(ax: Any, panel: Panel, signed: bool) -> None:
-    (resolution,) = panel.curves
-    at, values = panel.curves[resolution]
+    ((name, (at, values)),) = panel.curves.items()
     low, high = panel.limits
     limit = max(-low, high)
     style = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit} if signed else {"vmin": low, "vmax": high}
@@ -134,7 +150,7 @@ def _draw_map(ax: Any, panel: Panel, signed: bool) -> None:
         ax.set_xlim(bounds[0])
         ax.set_ylim(bounds[1])
         ax.set_ylabel("y", fontsize=8, labelpad=1)
-    ax.set_title(f"{panel.channel}, resolution {resolution}", fontsize=9)
+    ax.set_title(f"{panel.channel}, {name}" if name else panel.channel, fontsize=9)
     bar = ax.figure.colorbar(drawn, ax=ax, fraction=0.046, pad=0.03)
     bar.ax.tick_params(labelsize=7)
 

@@ -10,16 +10,15 @@ its dropout.
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from iaenet.axiswise import AxiswiseDecoder, AxiswiseEncoder
-from iaenet.discretization import Discretization
+from iaenet.discretization import Discretization, Periodic
 from iaenet.errors import InvalidInputError
-from iaenet.field import Field
 from iaenet.geometry import Sites, geometry_of
+from iaenet.model import Accepts, Model
 from iaenet.spectral import FourierLayer
 
 
@@ -86,7 +85,7 @@ class PublishedBlock(nn.Module):
         return torch.relu(self.norm_out(self.merge_linear(merged) + self.merge(merged)))
 
 
-class PublishedIAENet(nn.Module):
+class PublishedIAENet(Model):
     """The paper's network at the paper's size: width 64, 4 dense blocks, latent grid 256 in 1-D and 64 x 64 in 2-D.
 
     Takes tensor grids, gives the output on the same points. In 2-D the dense phi_0 has 403 of 409 million parameters.
@@ -96,11 +95,14 @@ class PublishedIAENet(nn.Module):
     5.3
     """
 
+    accepts = Accepts(resolutions=True, points=False, elsewhere=False)
+
     def __init__(
         self,
         in_channels: int,
         out_channels: int,
         dim: int = 1,
+        periodic: Periodic = False,  # noqa: ARG002 - every axis is taken for one period
         *,
         width: int = 64,
         latent: int | None = None,
@@ -118,29 +120,25 @@ class PublishedIAENet(nn.Module):
         self.post: Sequence[FourierLayer] = nn.ModuleList(post)  # type: ignore[assignment]
         self.project = nn.Linear(width, out_channels)
 
-    def forward(self, field: Any, at: Discretization | None = None) -> Any:
-        """The output field, on the input's points; a list of fields gives a list."""
-        if not isinstance(field, Field):
-            return [self(one) for one in field]
-        grid = field.discretization
-        if at is not None and at.key != grid.key:
+    def transform(self, values: Tensor, source: Discretization, target: Discretization) -> Tensor:
+        """Values on a tensor grid -> values on the same grid."""
+        if target.key != source.key:
             raise InvalidInputError("the published form gives its output on the input's own grid; leave `at` out")
-        if grid.axes is None or grid.dim != self.dim or field.channels != self.in_channels:
+        if source.axes is None or source.dim != self.dim or values.shape[-1] != self.in_channels:
             raise InvalidInputError(
-                f"the published form takes {self.in_channels} channels on {self.dim}-D tensor grids, got {field}"
+                f"the published form takes {self.in_channels} channels on {self.dim}-D tensor grids, "
+                f"got {values.shape[-1]} on {source}"
             )
-        values = field.values if field.batched else field.values[None]
-        sites = index_sites(grid.shape, values)
+        sites = index_sites(source.shape, values)
         places = torch.cartesian_prod(*[axis.coordinates[:, 0] for axis in sites.axes]).reshape(-1, self.dim)
         history = [self.lift(torch.cat([values, places.expand(len(values), -1, -1)], dim=-1))]
         for block in self.blocks:
-            history.append(block(history, grid.shape))
+            history.append(block(history, source.shape))
         a = history[-1]
-        periods = geometry_of(_periods(grid.shape), values.dtype)
+        periods = geometry_of(_periods(source.shape), values.dtype)
         for layer in self.post:
             a = layer.expand(layer.latent(layer.reduce([a], periods)), [a], periods)
-        out = self.project(a)
-        return Field.unchecked(grid, out if field.batched else out[0])
+        return self.project(a)
 
 
 @lru_cache(maxsize=64)

@@ -1,7 +1,5 @@
 """Values of a sampled function at other points, by local interpolation: the operators I_T of the paper."""
 
-from functools import lru_cache
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -11,6 +9,7 @@ from torch import Tensor
 from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
 from iaenet.field import Field
+from iaenet.recent import recent
 
 Index = NDArray[np.int64]
 Array = NDArray[np.float64]
@@ -76,7 +75,7 @@ def random_subset(field: Field, n: int, generator: torch.Generator, *, ends: boo
     return Field.unchecked(made, field.values[..., places.to(field.values.device), :])
 
 
-@lru_cache(maxsize=64)
+@recent(points=2**20)
 def taps(source: Discretization, at: Discretization) -> tuple[Tensor, Tensor]:
     """Indices and weights `(n', t)` with `f(y_j) = sum_t weight_jt f(x_index_jt)`."""
     points = at.points.cpu().numpy()

@@ -6,6 +6,7 @@ from iaenet.dataset import Dataset
 from iaenet.discretization import Discretization
 from iaenet.normalize import Moments
 from iaenet.problems.problem import Channel
+from iaenet.tables import aligned
 
 MOST_RESOLUTIONS = 12  # shown one by one; data with more, each sample on its own points, are shown together
 
@@ -97,13 +98,7 @@ def _statistics(dataset: Dataset, progress: Callable[[int, int], None] | None) -
             numbers = (moments.low[c], moments.mean[c], moments.std[c], moments.high[c])
             name = f"{side} {label(channel)}"
             rows.append((str(resolution) if one_by_one else "all", name, *(f"{number:.4g}" for number in numbers)))
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return [
-        "  ".join(
-            text.ljust(w) if i < 2 else text.rjust(w) for i, (text, w) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    ] + [f"all {len(dataset)} pairs match their hash"]
+    return [*aligned(rows, left=2), f"all {len(dataset)} pairs match their hash"]
 
 
 def _span(numbers: Sequence[int]) -> str:

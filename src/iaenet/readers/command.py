@@ -2,7 +2,7 @@
 
 import inspect
 from argparse import RawDescriptionHelpFormatter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -123,7 +123,7 @@ def import_data(
         raise InvalidInputError(f"no format {format!r}; there are: {', '.join(READERS)}")
     reader = READERS[format]
     options = {name: value for name, value in given.items() if value is not None}
-    _check_options(format, reader, options)
+    check_options(format, reader, options)
     target = _target(out, path)
     imported = reader(path, **options)
     splits = imported.split(train, validation, test, seed)
@@ -161,7 +161,7 @@ def import_parser() -> ArgumentParser:
     return parser
 
 
-def _check_options(format: str, reader: Callable[..., Any], options: dict[str, Any]) -> None:
+def check_options(format: str, reader: Callable[..., Any], options: Mapping[str, Any]) -> None:
     """Refuse an option that this format does not have, and one that it needs and did not get."""
     known = {name: each for name, each in inspect.signature(reader).parameters.items() if name != "path"}
     for name in options:

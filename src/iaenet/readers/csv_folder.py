@@ -55,7 +55,7 @@ def read_csv_folder(
         files, output_files = _in_pairs(Path(path), files)
     places = name_list(coordinates)
     output_places = places if output_coordinates is None else name_list(output_coordinates)
-    tables = lru_cache(maxsize=4)(lambda file: _table(file, delimiter))
+    tables = lru_cache(maxsize=4)(lambda file: read_table(file, delimiter))
     sides = [
         _CsvSide(files, tables, places, name_list(inputs)),
         _CsvSide(output_files, tables, output_places, name_list(outputs)),
@@ -92,31 +92,29 @@ class _CsvSide:
         self.names = names
 
     def place(self, sample: int) -> Place:
-        return PointSet(self._columns(sample, self._coordinates))
+        return PointSet(columns(self._files[sample], self._tables(self._files[sample]), self._coordinates))
 
     def values(self, sample: int) -> Array:
-        return self._columns(sample, self.names)
-
-    def _columns(self, sample: int, names: list[str]) -> Array:
-        file = self._files[sample]
-        header, rows = self._tables(file)
-        index = []
-        for name in names:
-            if name not in header:
-                raise missing(file, "column", name, header)
-            index.append(header.index(name))
-        return np.array(
-            [
-                [_number(file, row, name, cells[at]) for name, at in zip(names, index, strict=True)]
-                for row, cells in rows
-            ]
-        )
+        return columns(self._files[sample], self._tables(self._files[sample]), self.names)
 
 
 Table = tuple[list[str], list[tuple[int, list[str]]]]
 
 
-def _table(file: Path, delimiter: str) -> Table:
+def columns(file: Path, table: Table, names: list[str]) -> Array:
+    """The columns of these names, `(rows, names)`."""
+    header, rows = table
+    index = []
+    for name in names:
+        if name not in header:
+            raise missing(file, "column", name, header)
+        index.append(header.index(name))
+    return np.array(
+        [[_number(file, row, name, cells[at]) for name, at in zip(names, index, strict=True)] for row, cells in rows]
+    )
+
+
+def read_table(file: Path, delimiter: str) -> Table:
     """The names of the columns, and the rows with their numbers as an editor counts them."""
     existing_file(file)
     with reading(file, "CSV"), file.open(newline="", encoding="utf-8-sig") as stream:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -11,35 +11,39 @@ from iaenet.field import Field
 from iaenet.problems.problem import Channel
 
 Pair = tuple[Field, Field]
+T = TypeVar("T")
 SPLITS = ("train", "validation", "test")
 
 
-class LazyPairs(Sequence[Pair]):
-    """`count` pairs, each made when it is asked for.
+class Lazy(Sequence[T]):
+    """`count` things, each made when it is asked for.
 
-    >>> LazyPairs(3, lambda i: (f"a{i}", f"u{i}"))[-1]
+    >>> Lazy(3, lambda i: (f"a{i}", f"u{i}"))[-1]
     ('a2', 'u2')
     """
 
-    def __init__(self, count: int, pair: Callable[[int], Pair]) -> None:
+    def __init__(self, count: int, make: Callable[[int], T]) -> None:
         self._count = count
-        self._pair = pair
+        self._make = make
 
     def __len__(self) -> int:
         return self._count
 
     @overload
-    def __getitem__(self, index: int) -> Pair: ...
+    def __getitem__(self, index: int) -> T: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Pair]: ...
-    def __getitem__(self, index: int | slice) -> Pair | Sequence[Pair]:
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
         if isinstance(index, slice):
             chosen = range(self._count)[index]
-            return LazyPairs(len(chosen), lambda i: self._pair(chosen[i]))
-        return self._pair(range(self._count)[index])
+            return Lazy(len(chosen), lambda i: self._make(chosen[i]))
+        return self._make(range(self._count)[index])
 
-    def __iter__(self) -> Iterator[Pair]:
-        return map(self._pair, range(self._count))
+    def __iter__(self) -> Iterator[T]:
+        return map(self._make, range(self._count))
+
+
+LazyPairs = Lazy[Pair]
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class Imported:
     """Pairs `(input, output)` from files of the user, with channels, parameters and where they came from.
 
     `records` names the recording that each sample was cut from, where there is one: a split keeps records whole.
+    `given` has the inputs alone, read without their outputs, and `where(i)` says where sample i is from.
     """
 
     pairs: Sequence[Pair]
@@ -55,6 +60,8 @@ class Imported:
     parameters: dict[str, Any] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
     records: tuple[str, ...] | None = None
+    given: Sequence[Field] = ()
+    where: Callable[[int], str] = "sample {}".format
 
     def split(self, train: float = 0.8, validation: float = 0.1, test: float = 0.1, seed: int | None = 0) -> list[str]:
         """The split of every sample: "train", "validation" or "test".

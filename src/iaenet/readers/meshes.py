@@ -47,7 +47,7 @@ def read_meshes(
     files = files_in(path, tuple(READERS))
     if rule not in ("mesh", "cells", "monte-carlo"):
         raise InvalidInputError(f"rule must be 'mesh', 'cells' or 'monte-carlo', got {rule!r}")
-    meshes = lru_cache(maxsize=4)(_mesh)
+    meshes = lru_cache(maxsize=4)(read_mesh)
     axes = _axes(files, meshes, coordinates)
     sides = [
         _MeshSide(files, meshes, axes, rule == "mesh", chosen(names, role, list(meshes(files[0]).point_data)))
@@ -114,7 +114,8 @@ class _MeshSide:
         return item.channels(data.shape[1:], self._files[sample])
 
 
-def _mesh(file: Path) -> Any:
+def read_mesh(file: Path) -> Any:
+    """The mesh in a file, as meshio has it."""
     name = READERS.get(file.suffix.lower())
     if name is None:
         raise InvalidInputError(f"{file}: meshes are read from {', '.join(READERS)}; convert it with `meshio convert`")

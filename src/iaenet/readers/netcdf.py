@@ -63,7 +63,8 @@ def read_netcdf(
         )
         for names, role in ((inputs, "inputs"), (outputs, "outputs"))
     ]
-    known = {name: source.open(0)[name].attrs.get("units") for name in {*_bare(inputs), *_bare(outputs)}}
+    items = [*source.chosen(inputs, "inputs"), *source.chosen(outputs, "outputs")]
+    known = {item.name: source.open(0)[item.name].attrs.get("units") for item in items}
     found = {name: unit for name, unit in known.items() if isinstance(unit, str)} | dict(units or {})
     return assemble(
         where,
@@ -184,7 +185,3 @@ class _Transposed:
         with reading(self._place, "NetCDF"):
             values: NDArray[Any] = self._variable()[index].values
             return values
-
-
-def _bare(names: Names) -> list[str]:
-    return [name.split("[")[0] for name in name_list(names)]

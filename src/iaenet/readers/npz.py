@@ -60,7 +60,7 @@ def read_npz(
     file = existing_file(path)
     return read_stacks(
         file,
-        _Archive(file),
+        Archive(file),
         inputs=inputs,
         outputs=outputs,
         coordinates=coordinates,
@@ -76,7 +76,7 @@ def read_npz(
     )
 
 
-class _Archive(Mapping[str, NDArray[Any]]):
+class Archive(Mapping[str, NDArray[Any]]):
     """The arrays of an archive by name; each is looked at before it is read, and nothing in it is executed."""
 
     def __init__(self, file: Path) -> None:

@@ -14,7 +14,16 @@ from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
 
 Array = NDArray[np.float64]
-Bounds = ArrayLike | None
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """A domain that is known already; points beyond a closed axis widen it, while a period stays what it is."""
+
+    bounds: ArrayLike
+
+
+Bounds = ArrayLike | AtLeast | None
 Periodic = bool | Sequence[bool]
 Rule = Literal["cells", "monte-carlo"]
 
@@ -33,7 +42,7 @@ class Place(Protocol):
         """All that distinguishes this place from others of its kind."""
         ...
 
-    def discretize(self, bounds: Bounds, periodic: tuple[bool, ...], rule: Rule) -> Discretization: ...
+    def discretize(self, bounds: ArrayLike, periodic: tuple[bool, ...], rule: Rule) -> Discretization: ...
 
 
 @dataclass(frozen=True)
@@ -52,7 +61,7 @@ class UniformGrid:
     def arrays(self) -> Sequence[NDArray[np.generic]]:
         return [np.array(self.shape)]
 
-    def discretize(self, bounds: Bounds, periodic: tuple[bool, ...], rule: Rule) -> Discretization:  # noqa: ARG002
+    def discretize(self, bounds: ArrayLike, periodic: tuple[bool, ...], rule: Rule) -> Discretization:  # noqa: ARG002
         return Discretization.uniform(self.shape, periodic, bounds)
 
 
@@ -80,7 +89,7 @@ class TensorGrid:
     def arrays(self) -> Sequence[NDArray[np.generic]]:
         return self.axes
 
-    def discretize(self, bounds: Bounds, periodic: tuple[bool, ...], rule: Rule) -> Discretization:  # noqa: ARG002
+    def discretize(self, bounds: ArrayLike, periodic: tuple[bool, ...], rule: Rule) -> Discretization:  # noqa: ARG002
         return Discretization.tensor_grid(*self.axes, periodic=periodic, bounds=bounds)
 
 
@@ -103,7 +112,7 @@ class PointSet:
     def arrays(self) -> Sequence[NDArray[np.generic]]:
         return [self.points]
 
-    def discretize(self, bounds: Bounds, periodic: tuple[bool, ...], rule: Rule) -> Discretization:
+    def discretize(self, bounds: ArrayLike, periodic: tuple[bool, ...], rule: Rule) -> Discretization:
         return Discretization.points(self.points, bounds=bounds, periodic=periodic, rule=rule)
 
 
@@ -116,7 +125,7 @@ class SimplexMesh(PointSet):
     def arrays(self) -> Sequence[NDArray[np.generic]]:
         return [self.points, self.cells]
 
-    def discretize(self, bounds: Bounds, periodic: tuple[bool, ...], rule: Rule) -> Discretization:  # noqa: ARG002
+    def discretize(self, bounds: ArrayLike, periodic: tuple[bool, ...], rule: Rule) -> Discretization:  # noqa: ARG002
         return Discretization.mesh(self.points, self.cells, bounds=bounds, periodic=periodic)
 
 
@@ -138,7 +147,7 @@ def even(axis: NDArray[np.generic]) -> Array:
 
 
 class SharedDomain:
-    """One domain for all samples: the bounds given, or tight ones around every place that was shown to it.
+    """One domain for all samples: the bounds given, or (at least some, or) tight ones around every place shown to it.
 
     Places with the same points become the same `Discretization`, so that they are stored once.
 
@@ -152,8 +161,11 @@ class SharedDomain:
     def __init__(self, bounds: Bounds, periodic: Periodic, rule: Rule) -> None:
         if rule not in ("cells", "monte-carlo"):
             raise InvalidInputError(f"rule must be 'cells' or 'monte-carlo', got {rule!r}")
-        self._given = None if bounds is None else np.asarray(bounds, dtype=np.float64)
-        self._tight: Array | None = None
+        known = bounds.bounds if isinstance(bounds, AtLeast) else bounds
+        box = None if known is None else np.asarray(known, dtype=np.float64)
+        self._least = isinstance(bounds, AtLeast)
+        self._given: Array | None = None if self._least else box
+        self._tight: Array | None = box if self._least else None
         self.periodic = periodic
         self.rule: Rule = rule
         self._made: OrderedDict[bytes, Discretization] = OrderedDict()
@@ -165,7 +177,9 @@ class SharedDomain:
 
     def include(self, place: Place) -> None:
         """Widen tight bounds to hold this place."""
-        if self._given is None:
+        if self._least and self._tight is not None:
+            self._tight = self._widened(self._tight, place)
+        elif self._given is None:
             box = place.extent(self._flags(place.dim))
             if not np.all(np.isfinite(box)):
                 raise InvalidInputError("coordinates must be finite numbers")
@@ -176,6 +190,20 @@ class SharedDomain:
             else:
                 low, high = np.minimum(self._tight, box)[:, 0], np.maximum(self._tight, box)[:, 1]
                 self._tight = np.stack([low, high], axis=1)
+
+    def _widened(self, known: Array, place: Place) -> Array:
+        if place.dim != len(known):
+            raise InvalidInputError(f"points in {place.dim}-D, but the domain {known.tolist()} has {len(known)} axes")
+        if isinstance(place, UniformGrid):  # fills whatever domain there is
+            return known
+        box = place.extent((False,) * place.dim)
+        if not np.all(np.isfinite(box)):
+            raise InvalidInputError("coordinates must be finite numbers")
+        slack = 1e-9 * (known[:, 1] - known[:, 0])
+        closed = ~np.array(self._flags(place.dim))
+        low = np.where(closed & (box[:, 0] < known[:, 0] - slack), box[:, 0], known[:, 0])
+        high = np.where(closed & (box[:, 1] > known[:, 1] + slack), box[:, 1], known[:, 1])
+        return np.stack([low, high], axis=1)
 
     def discretize(self, place: Place) -> Discretization:
         """The discretization of a place in this domain."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from iaenet.errors import InvalidInputError
 from iaenet.field import Field
 from iaenet.readers.files import naming
-from iaenet.readers.imported import Imported, LazyPairs
+from iaenet.readers.imported import Imported, Lazy
 from iaenet.readers.layout import Layout, Values, as_values, check_numbers, lay_out, space_axes
 from iaenet.readers.names import Chosen, check_units, with_units
 from iaenet.readers.places import Bounds, Periodic, Place, Rule, SharedDomain
@@ -162,15 +162,21 @@ def assemble(
             with naming(where(sample)):
                 its.include(side.place(sample))
 
+    def given(sample: int) -> Field:
+        with naming(where(sample)):
+            return field_of(inputs, sample, domain)
+
     def pair(sample: int) -> tuple[Field, Field]:
         with naming(where(sample)):
             return field_of(inputs, sample, domain), field_of(outputs, sample, output_domain)
 
     return Imported(
-        LazyPairs(count, pair),
+        Lazy(count, pair),
         with_units(inputs.names, units),
         with_units(outputs.names, units),
         dict(parameters or {}),
         dict(provenance),
         None if records is None else tuple(records),
+        Lazy(count, given),
+        where,
     )

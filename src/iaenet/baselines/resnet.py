@@ -1,0 +1,232 @@
+"""ResNet (He et al., CVPR 2016) on a fixed tensor grid, and what it shares with other convolutional networks."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from iaenet.discretization import Discretization, Periodic
+from iaenet.errors import InvalidInputError
+from iaenet.model import Accepts, Model, Pair, Presets, preset_options, shape_of
+
+TOLERANCE = 1e-5  # of the domain: how far the points of a grid may be from those that a network was built for
+CONVOLUTIONS: tuple[type[nn.Conv1d | nn.Conv2d | nn.Conv3d], ...] = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+
+
+class Convolution(nn.Module):
+    """Convolution with an odd kernel that keeps the grid: around periodic axes, into zeros beyond closed ones."""
+
+    def __init__(
+        self, channels_in: int, channels_out: int, periodic: tuple[bool, ...], kernel: int = 3, dilation: int = 1
+    ) -> None:
+        super().__init__()
+        self.periodic = periodic
+        self.reach = dilation * (kernel // 2)
+        padding = tuple(0 if wraps else self.reach for wraps in periodic)
+        self.convolution = CONVOLUTIONS[len(periodic) - 1](
+            channels_in,
+            channels_out,
+            kernel,
+            dilation=dilation,
+            padding=padding,  # type: ignore[arg-type] # as many as the dimension
+        )
+        nn.init.normal_(self.convolution.weight, std=1 / math.sqrt(channels_in * kernel ** len(periodic)))
+        assert self.convolution.bias is not None
+        nn.init.zeros_(self.convolution.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Values `(b, c, s_1 .. s_d)` -> `(b, c', s_1 .. s_d)`."""
+        for axis, wraps in enumerate(self.periodic, start=2):
+            if wraps and self.reach:
+                x = wrapped(x, axis, self.reach)
+        return self.convolution(x)
+
+
+def wrapped(x: Tensor, axis: int, reach: int) -> Tensor:
+    """The values continued periodically by `reach` points on both sides of an axis, more than once around if need be.
+
+    >>> wrapped(torch.arange(3)[None], 1, 4).tolist()
+    [[2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0]]
+    """
+    size = x.shape[axis]
+    turns, rest = divmod(reach, size)
+    before, after = x.narrow(axis, size - rest, rest), x.narrow(axis, 0, rest)
+    return torch.cat([before, *[x] * (2 * turns + 1), after], dim=axis)
+
+
+class Residual(nn.Module):
+    """`x + C_2 sigma(N_2(C_1 sigma(N_1 x)))`, C convolutions, N group normalisation: amplitudes pass unchanged.
+
+    With other channels out than in, x goes through a pointwise linear map.
+    """
+
+    def __init__(
+        self, channels_in: int, channels: int, periodic: tuple[bool, ...], kernel: int = 3, dilation: int = 1
+    ) -> None:
+        super().__init__()
+        self.path = nn.Sequential(
+            normalisation(channels_in),
+            nn.GELU(),
+            Convolution(channels_in, channels, periodic, kernel, dilation),
+            normalisation(channels),
+            nn.GELU(),
+            Convolution(channels, channels, periodic, kernel, dilation),
+        )
+        same = channels_in == channels
+        self.straight: nn.Module = nn.Identity() if same else Convolution(channels_in, channels, periodic, kernel=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Values `(b, c, s_1 .. s_d)` -> `(b, c', s_1 .. s_d)`."""
+        return self.straight(x) + self.path(x)
+
+
+def normalisation(channels: int) -> nn.GroupNorm:
+    """Group normalisation in at most 8 groups of 4 or more channels: alone, a channel would lose its mean and size.
+
+    >>> normalisation(48).num_groups, normalisation(64).num_groups, normalisation(6).num_groups
+    (4, 8, 1)
+    """
+    groups = next(count for count in (8, 4, 2, 1) if channels % (4 * count) == 0 or count == 1)
+    return nn.GroupNorm(groups, channels)
+
+
+class GridNetwork(Model):
+    """A network on one tensor grid: it sees values in their order, not where they are.
+
+    Other grids would run, and give nonsense (the paper's figures for Unet): they are refused. The grid is uniform, or
+    that of the training data; its domain may have any bounds. `Interpolated` brings any discretization to it.
+    """
+
+    accepts = Accepts(resolutions=False, points=False, elsewhere=False)
+    presets: ClassVar[Presets]
+    spacing: Tensor
+
+    def __init__(self, in_channels: int, dim: int, periodic: Periodic, shape: Sequence[int], kernel: int) -> None:
+        super().__init__()
+        self.in_channels = in_channels
+        self.shape = tuple(shape)
+        self.periodic = (periodic,) * dim if isinstance(periodic, bool) else tuple(periodic)
+        if not len(self.periodic) == len(self.shape) == dim <= len(CONVOLUTIONS):
+            raise InvalidInputError(
+                f"shape and periodic must have one entry for each of 1 to {len(CONVOLUTIONS)} axes, got dim {dim}, "
+                f"shape {list(self.shape)}, periodic {list(self.periodic)}"
+            )
+        if kernel < 1 or kernel % 2 == 0:
+            raise InvalidInputError(f"kernel must be odd, got {kernel}")
+        steps = [size if wraps else max(1, size - 1) for size, wraps in zip(self.shape, self.periodic, strict=True)]
+        axes = [torch.arange(size).double() / step for size, step in zip(self.shape, steps, strict=True)]
+        self.register_buffer("spacing", torch.cat(axes))  # coordinates along each axis, in the unit box
+        self.network: nn.Module  # (b, c, s_1 .. s_d) -> (b, c', s_1 .. s_d)
+
+    @classmethod
+    def for_data(cls, data: Sequence[Pair], *, preset: str = "default", **options: Any) -> "GridNetwork":
+        """A network for the grid of the data, which must be the same in all pairs."""
+        shapes = grid_shapes(data)
+        shape = next(iter(shapes))
+        if shape is None or len(shapes) > 1:
+            found = " and ".join("point sets" if other is None else f"grids {other}" for other in shapes)
+            raise InvalidInputError(
+                f"the inputs are on {found}, but this network needs one tensor grid; wrap it in Interpolated "
+                "(unet-interpolation, resnet-interpolation)"
+            )
+        made = shape_of(data)
+        sizes = preset_options(cls.presets, preset, made["dim"])
+        model = cls(**made, shape=list(shape), **{**sizes, **options})
+        model.spacing.copy_(unit_axes(data[0][0].discretization))
+        return model
+
+    def transform(self, values: Tensor, source: Discretization, target: Discretization) -> Tensor:
+        """Values `(b, n, c)` on the grid -> `(b, n, c')` on the grid."""
+        if source.axes is None or source.shape != self.shape or source.periodic != self.periodic:
+            raise InvalidInputError(
+                f"input is on {source}, but the network was built for a tensor grid {self.shape}, periodic="
+                f"{self.periodic}, and cannot adapt; build it for that grid, or use Interpolated"
+            )
+        if bool((unit_axes(source).to(self.spacing) - self.spacing).abs().max() > TOLERANCE):
+            raise InvalidInputError(
+                f"input is on {source}, whose points lie at other shares of the domain than those of the grid that "
+                "the network was built for; build it for that grid, or use Interpolated"
+            )
+        if target.key != source.key:
+            raise InvalidInputError(
+                f"output is asked for on {target}, but the network gives it on the input's own grid {self.shape}; "
+                "leave `at` out, interpolate the output, or use Interpolated"
+            )
+        grid = values.movedim(-1, 1).unflatten(2, self.shape)
+        return self.network(grid).flatten(2).movedim(1, -1)
+
+
+def unit_axes(grid: Discretization) -> Tensor:
+    """Coordinates along each axis of a tensor grid, in the unit box, one axis after the other.
+
+    >>> unit_axes(Discretization.uniform((2, 3), bounds=[(0, 8), (1, 2)])).tolist()
+    [0.0, 1.0, 0.0, 0.5, 1.0]
+    """
+    box = grid.bounds.tolist()
+    return torch.cat([(axis - low) / (high - low) for axis, (low, high) in zip(grid.axes or (), box, strict=True)])
+
+
+def grid_shapes(data: Sequence[Pair]) -> "Counter[tuple[int, ...] | None]":
+    """How often each shape of tensor grid occurs among the inputs; None stands for point sets."""
+    return Counter(None if given.discretization.axes is None else given.discretization.shape for given, _ in data)
+
+
+# Sizes by dimension (3 stands for 3 and more). "paper": 5.3 million parameters.
+PRESETS: Presets = {
+    "default": {
+        1: {"width": 48, "blocks": 8, "kernel": 5},
+        2: {"width": 32, "blocks": 8, "kernel": 3},
+        3: {"width": 16, "blocks": 6, "kernel": 3},
+    },
+    "paper": {
+        1: {"width": 256, "blocks": 8, "kernel": 5},
+        2: {"width": 128, "blocks": 18, "kernel": 3},
+        3: {"width": 74, "blocks": 18, "kernel": 3},
+    },
+}
+
+
+class ResNet(GridNetwork):
+    """Residual blocks of two dilated convolutions at full resolution: `x_{l+1} = x_l + R_l(x_l)`.
+
+    Args:
+        in_channels, out_channels: components of the input and output function.
+        dim, periodic: of the domain.
+        shape: points along each axis of its grid.
+        width: channels of the blocks.
+        blocks: number of blocks.
+        kernel: points of a convolution along each axis, odd.
+        dilations: steps between the points of a convolution, block by block, from the first again after the last. They
+            let an output depend on the input far away. Default: 1, 2, 4 .. up to an eighth of the grid.
+
+    >>> from iaenet.field import Field
+    >>> grid = Discretization.uniform(32, periodic=True)
+    >>> ResNet(1, 2, 1, True, shape=[32])(Field(grid, torch.rand(32, 1))).values.shape
+    torch.Size([32, 2])
+    """
+
+    presets = PRESETS
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        dim: int = 1,
+        periodic: Periodic = False,
+        *,
+        shape: Sequence[int],
+        width: int = 64,
+        blocks: int = 8,
+        kernel: int = 5,
+        dilations: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__(in_channels, dim, periodic, shape, kernel)
+        steps = dilations or [2**i for i in range(max(1, (max(self.shape) // 8).bit_length()))]
+        layers: list[nn.Module] = [Convolution(in_channels, width, self.periodic, kernel)]
+        for i in range(blocks):
+            layers.append(Residual(width, width, self.periodic, kernel, steps[i % len(steps)]))
+        layers += [nn.GELU(), Convolution(width, out_channels, self.periodic, kernel=1)]
+        self.network = nn.Sequential(*layers)

@@ -1,0 +1,264 @@
+"""The training loop.
+
+A step takes a batch of functions, on whatever points, and lowers (eq. loss)
+
+    L(Psi f, g) + lambda L(Psi I_T f, I_T g),      L the relative L2 error in the data's own units.
+
+All random numbers follow from the seed and the place in the training, so that a run which was stopped goes on as if it
+had not been: bit for bit on a CPU with the same number of threads.
+"""
+
+import copy
+import math
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass, field
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from iaenet.augment import resampled, symmetric
+from iaenet.checkpoint import Tensors, flatten_optimisers, restore_optimisers
+from iaenet.errors import DivergedError, InvalidInputError
+from iaenet.loss import relative_l2
+from iaenet.model import Pair
+from iaenet.operator import Operator
+from iaenet.optimise import Rate, make_optimisers
+from iaenet.processes import Team
+from iaenet.recipe import Recipe
+from iaenet.run_folder import RunFolder
+from iaenet.samples import Samples, batches, number, stream
+
+Progress = Callable[[int, int, str], None]
+PATIENCE = 3.0  # seconds; launchers pass on a signal that the terminal has already sent
+
+
+@dataclass
+class State:
+    """Where a training stands; with weights and optimiser, all that is needed to go on."""
+
+    step: int = 0  # steps done
+    epoch: int = 0  # epochs finished
+    position: int = 0  # batches done in the present epoch
+    loss: float = 0.0  # sum of the losses of the samples seen in it
+    seen: int = 0
+    best: float = math.inf  # lowest validation error
+    best_epoch: int = 0
+    seconds: float = 0.0
+    rate: dict[str, float] = field(default_factory=dict)
+    history: list[dict[str, float]] = field(default_factory=list)
+
+
+def train(
+    operator: Operator,
+    training: Samples,
+    validation: Samples,
+    recipe: Recipe,
+    folder: RunFolder,
+    team: Team,
+    progress: Progress | None = None,
+) -> State:
+    """Train `operator` in place, from the newest checkpoint in the folder if there is one."""
+    operator.to(team.device)
+    training, validation = training.to(team.device), validation.to(team.device)
+    optimisers = make_optimisers(operator, recipe.optimiser)
+    mean = copy.deepcopy(operator) if recipe.ema else operator  # what is validated and kept
+    turn = recipe.turn if recipe.order == "sequential" else 0
+    plan = [len(batches(training, e, batch=recipe.batch, seed=recipe.seed, turn=turn)) for e in range(recipe.epochs)]
+    rate = Rate(recipe.schedule, sum(plan))
+    state = _restore(folder, operator, mean, optimisers, rate) if folder.has("step") else State()
+    network, *prepared = team.engine.prepare(operator, *optimisers)
+    for parameter in operator.parameters():  # a first step, also one after a stop, must find what every step finds
+        parameter.grad = torch.zeros_like(parameter)
+    document = operator.to_json()
+    begin, saved, known = time.monotonic() - state.seconds, time.monotonic(), (state.step, state.epoch)
+    if team.leads:
+        folder.rewind(state.epoch)
+
+    def save() -> None:
+        nonlocal saved, known
+        state.seconds, state.rate, saved = time.monotonic() - begin, rate.state, time.monotonic()
+        if team.leads and known != (state.step, state.epoch):
+            parts = {"weights": operator.state_dict(), "optimiser": flatten_optimisers(optimisers)}
+            parts |= {"mean": mean.state_dict()} if recipe.ema else {}
+            folder.save("step", state.step, {"training": asdict(state), "operator": document}, **parts)
+        known = state.step, state.epoch
+
+    with _interrupts() as stop, torch.random.fork_rng(devices=[]):
+        while state.epoch < recipe.epochs and not _tired(state, recipe):
+            order = batches(training, state.epoch, batch=recipe.batch, seed=recipe.seed, turn=turn)
+            operator.train()
+            for places in order[state.position :]:
+                torch.manual_seed(number(recipe.seed, "network", state.step, team.rank))  # dropout
+                mine = team.share(places)
+                chance = stream(recipe.seed, "augment", state.step)
+                losses = _losses(network, training.take(mine.places), recipe, chance)
+                team.engine.backward(mine.scale * losses.sum() / len(places))
+                total, asked = team.total(mine.scale_of(losses), stop.signal)
+                _check(total, "loss", state.step + 1, state.epoch)
+                norm = team.engine.clip_grad_norm_(operator.parameters(), recipe.clip or math.inf)
+                _check(float(norm), "gradient", state.step + 1, state.epoch)
+                for optimiser in prepared:
+                    for group in optimiser.param_groups:
+                        group["lr"] = recipe.optimiser.rate * rate.at(state.step)
+                    optimiser.step()
+                    optimiser.zero_grad(set_to_none=False)  # fresh memory is dear
+                _average(mean, operator, recipe.ema)
+                state.step, state.position = state.step + 1, state.position + 1
+                state.loss, state.seen = state.loss + total, state.seen + len(places)
+                if progress is not None:
+                    progress(state.step, sum(plan), _note(state))
+                if asked or time.monotonic() - saved >= recipe.save_seconds:
+                    save()
+                if asked:
+                    team.wait()  # a launcher ends all processes as soon as one has ended
+                    raise _stopped(asked, state.step)
+            error = team.mean(*_validate(mean, validation, team, recipe.batch))
+            _check(error, "validation error", state.step, state.epoch)
+            _finish_epoch(state, error, recipe.optimiser.rate * rate.at(state.step - 1))
+            rate.epoch(state.history[-1]["loss"])
+            if team.leads:
+                folder.append_log({**state.history[-1], "seconds": round(time.monotonic() - begin, 3)})
+                if state.best_epoch == state.epoch:
+                    best = {"epoch": state.epoch, "error": error, "operator": document}
+                    folder.save("best", state.step, best, weights=mean.state_dict())
+        save()
+    return state
+
+
+def _losses(network: Any, pairs: list[Pair], recipe: Recipe, generator: torch.Generator) -> Tensor:
+    """The loss of each sample, with its share of the loss on resampled pairs; one call of the network for all."""
+    augment = recipe.augment
+    pairs = symmetric(pairs, list(augment.symmetries), generator)
+    more = resampled(pairs, augment, generator) if augment.weight else []
+    device = pairs[0][0].values.device.type
+    with torch.autocast(device, torch.bfloat16) if recipe.precision == "bf16" else nullcontext():
+        found = network([given for given, _ in pairs + more], [wanted.discretization for _, wanted in pairs + more])
+    losses = [relative_l2(one, wanted) for one, (_, wanted) in zip(found, pairs + more, strict=True)]
+    total = torch.cat(losses[: len(pairs)])
+    if more:
+        versions = len(more) // len(pairs)
+        total = total + augment.weight / versions * torch.cat(losses[len(pairs) :]).reshape(versions, -1).sum(0)
+    return total
+
+
+@torch.no_grad()
+def _validate(operator: Operator, samples: Samples, team: Team, batch: int) -> tuple[float, int]:
+    """Sum of the errors of this process's share of the samples, and their number."""
+    operator.eval()
+    total, count = 0.0, 0
+    places = list(range(team.rank, len(samples), team.size))
+    for start in range(0, len(places), 2 * batch):
+        pairs = samples.take(places[start : start + 2 * batch])
+        found = operator([given for given, _ in pairs], [wanted.discretization for _, wanted in pairs])
+        for one, (_, wanted) in zip(found, pairs, strict=True):
+            errors = relative_l2(one, wanted)
+            total, count = total + float(errors.sum()), count + len(errors)
+    return total, count
+
+
+def _finish_epoch(state: State, error: float, rate: float) -> None:
+    state.epoch, state.position = state.epoch + 1, 0
+    if error < state.best:
+        state.best, state.best_epoch = error, state.epoch
+    loss = state.loss / state.seen
+    state.history.append({"epoch": state.epoch, "step": state.step, "loss": loss, "validation": error, "rate": rate})
+    state.loss, state.seen = 0.0, 0
+
+
+def _tired(state: State, recipe: Recipe) -> bool:
+    """Early stopping: too long without a better validation error."""
+    return 0 < recipe.patience <= state.epoch - state.best_epoch
+
+
+@torch.no_grad()
+def _average(mean: Operator, operator: Operator, decay: float) -> None:
+    if decay:
+        torch._foreach_lerp_(list(mean.parameters()), list(operator.parameters()), 1 - decay)
+        for kept, new in zip(mean.buffers(), operator.buffers(), strict=True):
+            kept.copy_(new)
+
+
+def _restore(
+    folder: RunFolder, operator: Operator, mean: Operator, optimisers: list[torch.optim.Optimizer], rate: Rate
+) -> State:
+    found, parts = folder.newest("step")
+    set_weights(operator, parts["weights"], folder)
+    if mean is not operator:
+        mean.load_state_dict(parts["mean"])
+    restore_optimisers(optimisers, parts["optimiser"])
+    state = State(**found["training"])
+    rate.state = dict(state.rate)
+    return state
+
+
+def set_weights(operator: Operator, weights: Tensors, folder: RunFolder) -> None:
+    """Give a network the weights of a checkpoint; an error if they are of another one."""
+    try:
+        operator.load_state_dict(weights)
+    except RuntimeError as error:
+        raise InvalidInputError(f"{folder.path} was trained with another network than this: {error}") from None
+
+
+def _check(value: float, what: str, step: int, epoch: int) -> None:
+    if not math.isfinite(value):
+        raise DivergedError(
+            f"the {what} is {value} at step {step} (epoch {epoch + 1}); the last checkpoint is kept. "
+            "Lower optimiser.rate, or set clip"
+        )
+
+
+def _note(state: State) -> str:
+    validation = f", validation {state.history[-1]['validation']:.3g}" if state.history else ""
+    return f"epoch {state.epoch + 1}, loss {state.loss / max(state.seen, 1):.3g}{validation}"
+
+
+@dataclass
+class Stop:
+    """The signal that asked the training to stop, 0 if none, and when it came."""
+
+    signal: int = 0
+    since: float = 0.0
+
+
+def _stopped(number: int, step: int) -> BaseException:
+    text = f"Stopped after step {step}, which is saved: repeat the command and it goes on from there."
+    return Terminated(text) if number == signal.SIGTERM else KeyboardInterrupt(text)
+
+
+class Terminated(SystemExit):
+    """The process was asked to end; exit code 143."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(143)
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@contextmanager
+def _interrupts() -> Iterator[Stop]:
+    """Note SIGTERM and Ctrl-C, so that the step under way is finished and saved; one more, later, does not wait."""
+    stop = Stop()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        if stop.signal and time.monotonic() - stop.since > PATIENCE:
+            os._exit(128 + number)
+        stop.signal, stop.since = number, time.monotonic()
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
