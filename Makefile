@@ -14,7 +14,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	touch $@
 
 demo: $(VENV)/.ready
-	OMP_NUM_THREADS=2 $(BIN)/python examples/invariance.py
+	$(BIN)/python examples/demo.py
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

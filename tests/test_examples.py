@@ -1,6 +1,10 @@
 """Examples are run, and what they show is asserted."""
 
-from examples import invariance
+import csv
+
+from examples import custom_branch, demo, function_to_vector, invariance, irregular_csv, mixed_resolutions, quickstart
+
+TINY = "--model.width 8 --model.latent 8 --model.rank 8 --model.blocks 1 --model.modes 4 --model.post_modes 4"
 
 
 def test_invariance(tmp_path, capsys):
@@ -10,3 +14,49 @@ def test_invariance(tmp_path, capsys):
     assert min(rows["published form, uniform grids"][:-2]) > 1e-2
     assert (tmp_path / "invariance.png").stat().st_size > 10_000
     assert "picture" in capsys.readouterr().out
+
+
+def test_quickstart(tmp_path, capsys):
+    found = quickstart.main(tmp_path, samples=60, epochs=2)
+    on_64, on_1000, sensors = found.values()
+    assert on_64 < 1
+    assert abs(on_1000 - on_64) < 0.05 * on_64
+    assert abs(sensors - on_64) < 0.2 * on_64
+    assert (tmp_path / "quickstart.png").stat().st_size > 10_000
+
+
+def test_own_csv_files_to_predictions_in_two_commands(tmp_path):
+    assert irregular_csv.main(tmp_path, samples=20, extra=f"--epochs 2 {TINY}") == 0
+    with open(tmp_path / "predicted.csv") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["x", "after"]
+    assert len(rows) == 1 + 201
+
+
+def test_mixed_resolutions():
+    found = mixed_resolutions.main(epochs=3)
+    assert max(found.values()) < 0.5
+    assert abs(found["grid of 1024"] - found["grid of 100"]) < 0.5 * found["grid of 100"]
+
+
+def test_function_to_vector():
+    assert function_to_vector.main(epochs=4) < 0.1  # guessing the mean is off by 0.1
+
+
+def test_custom_branch():
+    found = custom_branch.main(epochs=3)
+    assert found[129] < 0.3
+    assert abs(found[500] - found[129]) < 0.2 * found[129]
+
+
+def test_demo(tmp_path, capsys, monkeypatch):
+    """The same commands on few samples; what the trained models promise is shown by `make demo`."""
+    monkeypatch.setattr(demo, "RESOLUTIONS", (128, 256, 512))
+    monkeypatch.setitem(demo.MODELS, "iaenet", TINY)
+    monkeypatch.setitem(demo.MODELS, "fno", "--model.width 8 --model.modes 4")
+    found = demo.main(tmp_path, samples=24, epochs=1)
+    assert set(found["iaenet"]) == {"128", "256", "512", "128 random points"}
+    assert set(found["deeponet"]) == {"128"}
+    text = capsys.readouterr().out
+    assert text.count("$ iaenet") == 1 + 2 * 4 + 2 + 1
+    assert (tmp_path / "report.html").stat().st_size > 100_000

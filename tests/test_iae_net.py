@@ -83,7 +83,7 @@ def test_every_variant_of_the_paper_trains(variant, d):
     target = Field(grid, torch.sin(field.values))
     optimiser = torch.optim.Adam(model.parameters(), 1e-2)
     losses = []
-    for _ in range(20):
+    for _ in range(40):
         loss = relative_l2(model(field), target).mean()
         losses.append(loss.item())
         optimiser.zero_grad()

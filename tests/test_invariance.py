@@ -149,7 +149,8 @@ def test_batch_mates_do_not_matter(sizes, extra):
         together = model(fields)
         for field, found in zip(fields, together, strict=True):
             assert found.discretization is field.discretization
-            assert mismatch(found.values, model(field).values) <= 1e-6
+            # A single point's few numbers can all be near zero by chance, and are then compared with nearly nothing.
+            assert mismatch(found.values, model(field).values) <= (1e-6 if field.discretization.n > 1 else 1e-5)
 
 
 @given(st.integers(2, 50))

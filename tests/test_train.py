@@ -1,9 +1,11 @@
 """Training: what it optimises, that it learns, and what cannot be trained."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -14,7 +16,8 @@ from iaenet.checkpoint import load_checkpoint
 from iaenet.errors import InvalidInputError
 from iaenet.problems.burgers import Burgers
 from iaenet.run_folder import RunFolder
-from tests.trainings import SCENARIOS, TINY, Stopper, give_up, outcome, train_scenario, wave, waves
+from iaenet.train import PATIENCE
+from tests.trainings import SCENARIOS, TINY, Stopper, finish, give_up, outcome, start, train_scenario, wave, waves
 
 # ------------------------------------------------------------------ NaN
 
@@ -199,7 +202,40 @@ def test_interrupts_are_handled_as_before_when_training_is_over(tmp_path):
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == handlers
 
 
-def test_a_field_of_the_wrong_precision_is_named(tmp_path):
+class Sleeping(Model):
+    """A step that lasts."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self.factor = torch.nn.Parameter(torch.tensor(0.5))
+        self.path = path
+
+    def transform(self, values, source, target):
+        open(self.path, "w").close()
+        for _ in range(3000):
+            time.sleep(0.1)
+        return self.factor * values
+
+
+def train_asleep(folder):
+    fit(Sleeping(f"{folder}/asleep"), waves(4), f"{folder}/run", epochs=1, threads=1)
+
+
+def test_a_later_signal_does_not_wait_for_the_step(tmp_path):
+    process = start(train_asleep, tmp_path)
+    while not (tmp_path / "asleep").exists():
+        assert process.is_alive()
+        time.sleep(0.01)
+    for _ in range(2):  # the second one may be the same, passed on by a launcher
+        os.kill(process.pid, signal.SIGTERM)
+        time.sleep(0.2)
+    assert process.is_alive()
+    time.sleep(PATIENCE)
+    os.kill(process.pid, signal.SIGTERM)
+    assert finish(process, 60) == 143
+
+
+def test_samples_with_different_channels_are_refused(tmp_path):
     grid = Discretization.uniform(16, periodic=True)
     pairs = [*waves(6), (Field(grid, torch.rand(16, 2)), Field(grid, torch.rand(16, 1)))]
     with pytest.raises(InvalidInputError, match="channels"):

@@ -13,7 +13,6 @@ from iaenet.recipe import Augment
 from iaenet.resample import interpolate
 from iaenet.samples import stream
 
-
 # Sets of random points of each size to draw from. New ones at every step would cost their geometry every time, and fill
 # the memory with it.
 SETS = 64

@@ -100,8 +100,8 @@ def _alive(process: int) -> bool:
     try:
         with open(f"/proc/{process}/stat") as file:
             return file.read().rpartition(")")[2].split()[0] not in "ZX"  # ended, but not yet waited for
-    except FileNotFoundError:
-        return os.path.isdir("/proc") is False and _answers(process)
+    except (FileNotFoundError, ProcessLookupError):
+        return not os.path.isdir("/proc") and _answers(process)
 
 
 def _answers(process: int) -> bool:

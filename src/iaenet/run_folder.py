@@ -16,16 +16,17 @@ import re
 import shutil
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from iaenet.atomic import replacing
+from iaenet.atomic import replacing, unfinished
 from iaenet.checkpoint import Tensors, load_checkpoint, save_checkpoint
 from iaenet.errors import CorruptFileError, InvalidInputError
 
 log = logging.getLogger("iaenet")
 KEPT = {"step": 2, "best": 1}  # one to go on from, and one in case that is damaged
+FILES = ("config.yaml", "log.jsonl", "metrics.json", "curves.png")
 
 Loaded = tuple[dict[str, Any], dict[str, dict[str, Any]]]
 
@@ -60,18 +61,24 @@ class RunFolder:
             file.truncate(0)
             file.write(f"process {os.getpid()} on {socket.gethostname()}")
             file.flush()
-            for leftover in self.path.glob(".*.tmp"):  # of a process that was killed as it wrote
-                leftover.unlink()
-            for leftover in self.checkpoints.glob(".*.tmp"):
-                shutil.rmtree(leftover, ignore_errors=True)
+            self._tidy()
             try:
                 yield self
             except BaseException:
                 if new[:1] == [self.path] and not (self.has("step") or self.has("best")):
                     shutil.rmtree(self.path, ignore_errors=True)
-                    for folder in new[1:]:
-                        folder.rmdir()
+                    with suppress(OSError):  # another run is there by now
+                        for folder in new[1:]:
+                            folder.rmdir()
                 raise
+
+    def _tidy(self) -> None:
+        """Remove what a process left that was killed as it wrote."""
+        for name in FILES:
+            for leftover in self.path.glob(f"{unfinished(Path(name))}*.tmp"):
+                leftover.unlink()
+        for leftover in self.checkpoints.glob(".*.tmp"):
+            shutil.rmtree(leftover, ignore_errors=True)
 
     # ------------------------------------------------------------------ checkpoints
 

@@ -45,9 +45,6 @@ class SpectralConvolution(nn.Module):
         kept = whole.shape[1] ** (len(periodic) - 1) * half.shape[1]
         scale = 1 / math.sqrt(in_channels * out_channels)
         self.weight = nn.Parameter(scale * torch.rand(kept, in_channels, out_channels, 2))  # real and imaginary part
-        import os
-        if alone is not None and os.environ.get("DINIT"):
-            self.weight.data = float(os.environ["DINIT"]) / math.sqrt(2*in_channels) * torch.randn(kept, in_channels, out_channels, 2)
 
     def reduce(self, a: Tensor, geometry: Geometry) -> Tensor:
         """Coefficients `(b, p, c)` of values `(b, n, c)`; a sum over points."""

@@ -252,9 +252,10 @@ def _interrupts() -> Iterator[Stop]:
         return
 
     def note(number: int, _frame: FrameType | None) -> None:
-        if stop.signal and time.monotonic() - stop.since > PATIENCE:
+        if not stop.signal:
+            stop.signal, stop.since = number, time.monotonic()
+        elif time.monotonic() - stop.since > PATIENCE:
             os._exit(128 + number)
-        stop.signal, stop.since = number, time.monotonic()
 
     before = {number: signal.signal(number, note) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
