@@ -156,6 +156,25 @@ def test_strides_of_a_base_grid():
         Scattering(base=81).record(np.random.default_rng(8), [40])
 
 
+def test_images_are_the_same_numbers_on_one_closed_square():
+    options = {"wavelengths": 3, "std": 0.03, "spread": 0.2, "base": 61}
+    for direction in ("forward", "inverse"):
+        plain, images = (
+            Scattering(**options, direction=direction, images=images).record(np.random.default_rng(8), [61, 31, 16])[0]
+            for images in (False, True)
+        )
+        for size, stride in ((61, 1), (31, 2), (16, 4)):
+            np.testing.assert_array_equal(images[size].input, plain[size].input)
+            np.testing.assert_array_equal(images[size].output, plain[size].output)
+            assert images[size].input_at is images[size].output_at
+            square = images[size].input_at
+            assert (square.shape, square.periodic) == ((size, size), (False, False))
+            assert square.bounds.tolist() == [[0, 1], [0, 1]]
+            np.testing.assert_allclose(square.axes[0].numpy(), np.arange(0, 61, stride) / 60, atol=1e-15)
+    alone = Scattering(wavelengths=3, std=0.03, spread=0.2, images=True).record(np.random.default_rng(8), [50])[0][50]
+    np.testing.assert_allclose(alone.output_at.axes[1].numpy(), np.linspace(0, 1, 50), atol=1e-15)
+
+
 def test_inverse_is_the_same_pair_swapped():
     forward, inverse = (Scattering(direction=direction) for direction in ("forward", "inverse"))
     there = forward.record(np.random.default_rng(9), [81])[0][81]

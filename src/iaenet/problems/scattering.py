@@ -37,6 +37,9 @@ class Scattering:
     direction: "forward" (eta -> R) or "inverse" (R -> eta). Default "forward".
     base: solve on this grid only, and give every k-th node and angle of it: base = 81 gives 81, 41 and 27 points
         (k = 1, 2, 3), the coarse sizes of the published data. Default None: solve at the resolution asked for.
+    images: give both functions on the same closed unit square, as arrays are drawn: entry i of N at `i / (N - 1)`, or
+        with `base` at its place among those of the base grid. For networks that need input and output in one domain;
+        without `base` the places of a medium then move by up to a cell from one N to another. Default False.
 
     >>> pair = Scattering().record(np.random.default_rng(0), [81])[0][81]
     >>> pair.input.shape, pair.output.shape
@@ -56,6 +59,7 @@ class Scattering:
     published_sign: bool = False
     direction: Literal["forward", "inverse"] = "forward"
     base: int | None = None
+    images: bool = False
 
     name: ClassVar[str] = "scattering"
 
@@ -102,7 +106,7 @@ class Scattering:
             if n not in pairs:
                 pairs[n] = self._solve(centres, self._background(n))
             eta, R = (full[::stride, ::stride].reshape(resolution**2, -1) for full in pairs[n])
-            nodes, angles = _nodes(n, stride), _angles(n, stride)
+            nodes, angles = (_pixels(n, stride),) * 2 if self.images else (_nodes(n, stride), _angles(n, stride))
             samples[resolution] = (
                 Sample(eta, R, nodes, angles) if self.direction == "forward" else Sample(R, eta, angles, nodes)
             )
@@ -163,3 +167,9 @@ def _angles(n: int, stride: int) -> Discretization:
     # a stride that does not divide n leaves one shorter gap, from the last angle to the first
     axis = (2 * np.pi * np.arange(n) / n)[::stride]
     return Discretization.tensor_grid(axis, axis, bounds=[(0, 2 * np.pi)] * 2, periodic=True)
+
+
+@lru_cache(maxsize=16)
+def _pixels(n: int, stride: int) -> Discretization:
+    axis = np.linspace(0, 1, n)[::stride]
+    return Discretization.tensor_grid(axis, axis, bounds=[(0, 1)] * 2)
