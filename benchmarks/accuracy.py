@@ -4,8 +4,8 @@
     python -m benchmarks.accuracy --folder accuracy --models fno,deeponet
 
 nu = 0.1, 1000 training samples at s = 64, 100 for validation, 200 for test; Muon 0.003 with cosine, batch 20, seed 0.
-Epochs are chosen so that no training takes more than ten minutes on one free core. No symmetries, no augmentation, no search:
-what a user gets at once. `--symmetries` adds the shifts and reflections that the equation has.
+Epochs are chosen so that no training takes more than ten minutes on one free core. No symmetries, no augmentation, no
+search: what a user gets at once. `--symmetries` adds the shifts and reflections that the equation has.
 """
 
 import argparse

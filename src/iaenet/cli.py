@@ -114,7 +114,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with Display() as display:
             text = command(arguments[1:], display)
-        print(text)
+        if text:  # only one of several processes tells
+            print(text)
     except ArgumentError as error:
         path = " ".join(arguments[:2] if arguments[0] == "generate" else arguments[:1])
         return _mistake(f"{error}; see iaenet {path} --help")

@@ -137,8 +137,14 @@ def _imported(path: str, options: dict[str, Any], run: Path) -> str:
     parser = import_parser()
     parser.exit_on_error = False
     checked = parser.parse_object({**options, "path": path, "out": str(run / "data.h5")})
+    new = not run.exists()
     run.mkdir(parents=True, exist_ok=True)
-    import_data(**{name: value for name, value in checked.items() if name != "config"})
+    try:
+        import_data(**{name: value for name, value in checked.items() if name != "config"})
+    except BaseException:
+        if new:
+            run.rmdir()  # nothing was written there
+        raise
     return str(run / "data.h5")
 
 

@@ -1,0 +1,104 @@
+"""The data of a training or of a test, made when they are first asked for."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from iaenet.ask import Ask
+from iaenet.dataset import Dataset, load_dataset
+from iaenet.discretization import Discretization
+from iaenet.experiments.plan import Data, Training
+from iaenet.field import Field
+from iaenet.generate import generate
+from iaenet.model import Pair
+from iaenet.resample import interpolate
+
+Note = Callable[[str], None]
+
+
+def made(data: Data, folder: Path, workers: int = 1, note: Note | None = None) -> Dataset:
+    """The data file in the folder, generated if it is not there, or not finished."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / data.name
+    show = None if note is None else lambda done, total: note(f"generating {data.problem}, {done} of {total} samples")
+    generate(
+        data.source(),
+        path,
+        sum(data.samples),
+        data.resolutions,
+        seed=data.seed,
+        splits=data.samples,
+        workers=workers,
+        progress=show,
+    )
+    return load_dataset(path)
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a network is trained on: a data set, or pairs whose inputs were brought to fixed `sensors`."""
+
+    data: Dataset | Sequence[Pair]
+    validation: Sequence[Pair] | None
+    samples: int  # for training
+    held: int  # for validation
+    sensors: Discretization | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The arguments of `iaenet.runs.fit`."""
+        return {"data": self.data, "validation": self.validation}
+
+    def some(self, count: int) -> "Material":
+        """At most `count` of the training samples, and one tenth as many for validation."""
+        few = max(1, count // 10)
+        if self.validation is not None:
+            pairs, checks = list(self.data[:count]), list(self.validation[:few])
+            return Material(pairs, checks, len(pairs), len(checks), self.sensors)
+        assert isinstance(self.data, Dataset)
+        splits = [self.data.entry(i).split for i in range(len(self.data))]
+        train = [i for i, split in enumerate(splits) if split == "train"][:count]
+        held = [i for i, split in enumerate(splits) if split == "validation"][:few]
+        return Material(self.data.subset(train + held), None, len(train), len(held))
+
+    def asked(self, operator: Ask) -> Ask:
+        """The trained network as a map from functions on any points that it can be asked about."""
+        if self.sensors is None:
+            return operator
+        place = self.sensors
+
+        def on_sensors(field: Field, at: Discretization | None = None) -> Field:
+            found: Field = operator(interpolate(field, place), field.discretization if at is None else at)
+            return found
+
+        return on_sensors
+
+
+def material(training: Training, folder: Path, workers: int = 1, note: Note | None = None) -> Material:
+    """The training and validation samples of a training."""
+    whole = made(training.data, folder, workers, note)
+    if training.spread:
+        whole = spread(whole)
+    train, held = whole.select(split="train"), whole.select(split="validation")
+    if not training.sensors:
+        return Material(whole, None, len(train), len(held))
+    place = fixed_sensors(train)
+    pairs, checks = ([(interpolate(given, place), wanted) for given, wanted in part] for part in (train, held))
+    return Material(pairs, checks, len(train), len(held), place)
+
+
+def spread(data: Dataset) -> Dataset:
+    """Each sample at one of the resolutions only, which take turns: as many independent samples of each."""
+    resolutions = data.resolutions
+    entries = [data.entry(i) for i in range(len(data))]
+    return data.subset([i for i, e in enumerate(entries) if e.resolution == resolutions[e.sample % len(resolutions)]])
+
+
+def fixed_sensors(train: Dataset) -> Discretization:
+    """The points of all inputs; if these differ, a uniform grid on their domain with as many points as the finest."""
+    if len(train.groups) == 1:
+        return train[0][0].discretization
+    first = train[0][0].discretization
+    size = (train.resolutions[-1],) * first.dim
+    return Discretization.uniform(size, periodic=first.periodic, bounds=first.bounds.tolist())

@@ -1,0 +1,135 @@
+"""What has to be trained for a table. Rows of different tables that are trained alike are trained once."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from iaenet.errors import InvalidInputError
+from iaenet.experiments.table import Preset, Row, Table, merged
+from iaenet.problems import PROBLEMS
+from iaenet.problems.problem import Problem
+from iaenet.recipe import Recipe
+
+TRAINING_SEED, TEST_SEED = 0, 1  # of the data: test samples are never drawn from the stream of the training
+
+
+@dataclass(frozen=True)
+class Data:
+    """Samples of a problem: numbers for training, validation and test, at some resolutions.
+
+    >>> Data("burgers", {"viscosity": 0.1}, (8, 2, 0), (64,), 0).name
+    'burgers-d21f5829.h5'
+    """
+
+    problem: str
+    parameters: dict[str, Any]
+    samples: tuple[int, int, int]
+    resolutions: tuple[int, ...]
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Of the file: the problem, and what the rest comes to."""
+        return f"{self.problem}-{digest(asdict(self))}.h5"
+
+    def source(self) -> Problem:
+        """The problem that it is drawn from."""
+        if self.problem not in PROBLEMS:
+            raise InvalidInputError(f"no problem {self.problem!r}; there are {', '.join(PROBLEMS)}")
+        given = {key: tuple(value) if isinstance(value, list) else value for key, value in self.parameters.items()}
+        try:
+            return PROBLEMS[self.problem](**given)
+        except TypeError as error:  # an option that it does not have, or a word where a number belongs
+            raise InvalidInputError(f"problem {self.problem}: {str(error).split('() ')[-1]}") from None
+
+
+@dataclass(frozen=True)
+class Training:
+    """A network, what it is trained on and for how long; its seeds and its scores are not part of it."""
+
+    model: dict[str, Any]
+    data: Data
+    spread: bool
+    sensors: bool
+    budget: float
+    epochs: int
+    most_epochs: int
+    rates: tuple[float, ...]
+    share: float
+    recipe: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Of the folder: the model, and what the rest comes to."""
+        return f"{self.model['name']}-{digest(asdict(self))}"
+
+    def made(self, epochs: int, rate: float, seed: int) -> Recipe:
+        """How it is trained."""
+        options = merged(self.recipe, {"epochs": epochs, "seed": seed, "optimiser": {"rate": rate}})
+        try:
+            return Recipe().but(**options)
+        except TypeError as error:  # dataclasses say it so if there is no such option
+            raise InvalidInputError(f"recipe: {str(error).split('() ')[-1]}") from None
+
+
+@dataclass(frozen=True)
+class Job:
+    """A row of a table: a training, its seeds, and the samples and resolutions that it is scored on."""
+
+    table: str
+    row: str
+    training: Training
+    seeds: tuple[int, ...]
+    test: Data
+    interpolated: bool
+    home: int
+
+    @property
+    def weight(self) -> float:
+        """What it costs: seconds of training, or 1 for each training if there is no budget."""
+        tries = len(self.training.rates) * self.training.share if len(self.training.rates) > 1 else 0.0
+        return (len(self.seeds) + tries) * (self.training.budget or 1.0)
+
+
+def jobs(table: Table, preset: str) -> list[Job]:
+    """The rows of a table in a preset, each with all that it needs."""
+    sizes = table.preset(preset)
+    return [_job(table, name, row, sizes) for name, row in table.rows_of(preset).items()]
+
+
+def _job(table: Table, name: str, row: Row, sizes: Preset) -> Job:
+    train, validation, test = sizes.samples
+    parameters = merged(table.parameters, sizes.parameters)
+    recipe = merged(sizes.recipe, row.recipe)
+    if row.resample:
+        recipe = merged(recipe, {"augment": {"weight": 1.0, "sizes": sizes.resample}})
+    if "name" not in row.model:
+        raise InvalidInputError(f"{table.name}: row {name!r}: model needs a name")
+    training = Training(
+        model=merged(sizes.models.get(row.model["name"], {}), row.model),
+        data=Data(table.problem, parameters, (train, validation, 0), tuple(sizes.training), TRAINING_SEED),
+        spread=sizes.spread,
+        sensors=row.sensors,
+        budget=sizes.budget,
+        epochs=sizes.epochs,
+        most_epochs=sizes.most_epochs,
+        rates=tuple(sizes.rates),
+        share=sizes.share,
+        recipe=recipe,
+    )
+    training.made(1, training.rates[0], 0)  # refuses a recipe that cannot be
+    return Job(
+        table=table.name,
+        row=name,
+        training=training,
+        seeds=tuple(sizes.headline_seeds if row.headline else sizes.seeds),
+        test=Data(table.problem, parameters, (0, 0, test), tuple(sizes.resolutions), TEST_SEED),
+        interpolated=table.interpolated,
+        home=sizes.at,
+    )
+
+
+def digest(content: object) -> str:
+    """Eight letters that differ if the content does."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:8]

@@ -1,0 +1,47 @@
+"""The figures that the paper has, from published.toml."""
+
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from iaenet.errors import InvalidInputError
+from iaenet.experiments.table import Row, Table
+
+Figures = dict[int, float]  # by column
+
+
+@dataclass(frozen=True)
+class Published:
+    """One published table: errors by row and column, or times by row and name; empty where the paper gives none."""
+
+    note: str = ""
+    columns: tuple[int, ...] = ()
+    errors: dict[str, Figures] = field(default_factory=dict)
+    times: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def of(self, name: str, row: Row, trained: int | None) -> Figures:
+        """The published figures that a row of ours is compared with, those for `trained` being ranked."""
+        figures = self.errors.get(row.published or name, {})
+        if row.published_column is None or trained is None:
+            return figures
+        return {trained: figures[row.published_column]} if row.published_column in figures else {}
+
+
+def published(folder: Path, table: Table) -> Published:
+    """What published.toml in the folder has of a table."""
+    path = folder / "published.toml"
+    try:
+        found = tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        raise InvalidInputError(f"there is no {path}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInputError(f"{path}: {error}") from None
+    name = table.published or table.name
+    if name not in found:
+        if table.published is not None:
+            raise InvalidInputError(f"{path} has no table {name!r}, which {table.name}.yaml names")
+        return Published()
+    part = found[name]
+    errors = {row: {int(column): value for column, value in e.items()} for row, e in part.get("errors", {}).items()}
+    columns = part.get("resolutions") or sorted({column for figures in errors.values() for column in figures})
+    return Published(part.get("note", ""), tuple(columns), errors, part.get("times", {}))

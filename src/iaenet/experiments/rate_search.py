@@ -1,0 +1,56 @@
+"""The learning rate of a row: each is tried for a small share of the epochs, the lowest validation error wins.
+
+Every row gets the same rates and the same share, and nothing of it looks at test samples.
+"""
+
+import math
+import shutil
+from pathlib import Path
+
+from iaenet.errors import DivergedError
+from iaenet.experiments.data import Material
+from iaenet.experiments.plan import Training
+from iaenet.experiments.progress import Part
+from iaenet.run_folder import RunFolder
+from iaenet.runs import fit
+
+
+def search(training: Training, material: Material, epochs: int, folder: Path, part: Part) -> dict[str, float | None]:
+    """The validation error that each rate reached, None if it diverged. A single rate is not tried."""
+    if len(training.rates) == 1:
+        return {}
+    few = max(1, round(training.share * epochs))
+    found: dict[str, float | None] = {}
+    for rate in training.rates:
+        run = folder / f"rate-{rate:g}"
+        recipe = training.made(few, rate, seed=0)
+        show = part.take(training.share * (training.budget or 1.0), f"rate {rate:g}")
+        try:
+            fit(training.model, run=run, recipe=recipe, progress=show, **material.options)
+            found[f"{rate:g}"] = RunFolder(run).read_json("metrics.json")["best"]["validation"]
+        except DivergedError:
+            found[f"{rate:g}"] = None
+    return found
+
+
+def best_rate(training: Training, tried: dict[str, float | None]) -> float:
+    """The rate with the lowest validation error, the lower one of equals.
+
+    >>> from iaenet.experiments.plan import Data
+    >>> data = Data("burgers", {}, (8, 2, 0), (64,), 0)
+    >>> training = Training({"name": "fno"}, data, False, False, 60.0, 1, 9, (1e-3, 3e-3), 0.1, {})
+    >>> best_rate(training, {"0.001": 0.2, "0.003": 0.1}), best_rate(training, {"0.001": 0.2, "0.003": None})
+    (0.003, 0.001)
+    """
+
+    def error(rate: float) -> float:
+        value = tried.get(f"{rate:g}")
+        return math.inf if value is None else value
+
+    return min(sorted(training.rates), key=error)
+
+
+def forget(training: Training, folder: Path) -> None:
+    """Remove the trials; what they found is in the plan."""
+    for rate in training.rates:
+        shutil.rmtree(folder / f"rate-{rate:g}", ignore_errors=True)

@@ -1,0 +1,168 @@
+"""One row of a table: how long and at which rate it is trained, the training, its scores.
+
+    runs/MODEL-DIGEST/plan.json      epochs and learning rate, once they are known
+    runs/MODEL-DIGEST/seed-S/        a run folder of `iaenet.runs.fit`
+    TABLE/ROW-seed-S.json            the scores
+"""
+
+import json
+import logging
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from iaenet.atomic import replacing
+from iaenet.dataset import Dataset
+from iaenet.errors import CorruptFileError, DivergedError
+from iaenet.experiments.budget import epochs_within
+from iaenet.experiments.data import Material, made, material
+from iaenet.experiments.plan import Job, Training, digest
+from iaenet.experiments.progress import Part
+from iaenet.experiments.rate_search import best_rate, forget, search
+from iaenet.experiments.score import score
+from iaenet.plots import save
+from iaenet.result_plots import draw_predictions
+from iaenet.run_folder import RunFolder
+from iaenet.runs import fit
+
+log = logging.getLogger("iaenet")
+DRAWN = 3  # samples in the picture
+MOST_DRAWN = 2  # of its rows in 2-D, where panels are large
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where work is kept, and how many processes make data."""
+
+    folder: Path
+    workers: int = 1
+
+    def result(self, job: Job, seed: int) -> Path:
+        """The scores of a row."""
+        return self.folder / job.table / f"{slug(job.row)}-seed-{seed}.json"
+
+    def picture(self, table: str) -> Path:
+        """Samples of a table, drawn by its reference row."""
+        return self.folder / table / "samples.png"
+
+    def run(self, training: Training) -> Path:
+        """Folder of a training, with a folder for each seed."""
+        return self.folder / "runs" / training.name
+
+    @property
+    def data(self) -> Path:
+        """Folder of data files."""
+        return self.folder / "data"
+
+
+def slug(name: str) -> str:
+    """A name for files.
+
+    >>> slug("IAE-Net (No Skip)")
+    'iae-net-no-skip'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def finished(job: Job, seed: int, place: Place) -> dict[str, Any] | None:
+    """The scores of a row with a seed, if they are there and are what is asked for."""
+    found = read_json(place.result(job, seed))
+    return found if found is not None and found.get("key") == _key(job, seed) else None
+
+
+def run_row(job: Job, place: Place, part: Part, draw: bool) -> list[dict[str, Any]]:
+    """Train and score a row with each of its seeds, from wherever an earlier try was stopped."""
+    outcomes = []
+    for seed in job.seeds:
+        outcome = finished(job, seed, place)
+        if outcome is None or (draw and not place.picture(job.table).exists()):
+            outcome = _run_seed(job, seed, place, part, draw and seed == job.seeds[0])
+        outcomes.append(outcome)
+    return outcomes
+
+
+def _run_seed(job: Job, seed: int, place: Place, part: Part, draw: bool) -> dict[str, Any]:
+    training, folder = job.training, place.run(job.training)
+    learnt = material(training, place.data, place.workers, part.note)
+    test = made(job.test, place.data, place.workers, part.note)
+    folder.mkdir(parents=True, exist_ok=True)
+    plan = planned(training, learnt, folder, part)
+    recipe = training.made(plan["epochs"], plan["rate"], seed)
+    outcome: dict[str, Any] = {"key": _key(job, seed), "row": job.row, "seed": seed, "training": training.name, **plan}
+    run = folder / f"seed-{seed}"
+    show = part.take(training.budget or 1.0, f"seed {seed}")
+    try:
+        operator = fit(training.model, run=run, recipe=recipe, progress=show, **learnt.options)
+    except DivergedError as error:
+        return _keep({**outcome, "diverged": str(error)}, job, seed, place)
+    best = RunFolder(run).read_json("metrics.json")["best"]
+    outcome |= {"best_epoch": best["epoch"], "validation": best["validation"], "seconds": training_seconds(run)}
+    outcome["parameters"] = sum(parameter.numel() for parameter in operator.network.parameters())
+    part.note(f"seed {seed}, scoring")
+    outcome |= score(learnt.asked(operator), test, job.home, job.interpolated)
+    if draw:
+        _draw(learnt, operator, test, job, place)
+    return _keep(outcome, job, seed, place)
+
+
+def planned(training: Training, learnt: Material, folder: Path, part: Part) -> dict[str, Any]:
+    """Epochs, learning rate, and how they were found; written down, so that a training goes on as it began."""
+    plan = read_json(folder / "plan.json") or {}
+    if "epochs" not in plan:
+        part.note("measuring its speed")
+        epochs, seconds = epochs_within(training, learnt)
+        plan = {"epochs": epochs, "epoch_seconds": round(seconds, 4)}
+        write_json(folder / "plan.json", plan)
+    if "rate" not in plan:
+        tried = search(training, learnt, plan["epochs"], folder, part)
+        plan |= {"rate": best_rate(training, tried), "tried": tried}
+        write_json(folder / "plan.json", plan)
+        forget(training, folder)
+    return plan
+
+
+def training_seconds(run: Path) -> float:
+    """How long a training took, all sittings together, by the last line of its log."""
+    log_file = run / "log.jsonl"
+    try:
+        seconds: float = json.loads(log_file.read_text().splitlines()[-1])["seconds"]
+    except (OSError, ValueError, KeyError, IndexError) as error:
+        raise CorruptFileError(f"{log_file}: {error}") from None
+    return seconds
+
+
+def _draw(learnt: Material, operator: Any, test: Dataset, job: Job, place: Place) -> None:
+    part = test.select(resolution=job.home)
+    count = DRAWN if part[0][1].discretization.dim == 1 else MOST_DRAWN
+    places = sorted({round(i * (len(part) - 1) / max(1, count - 1)) for i in range(min(count, len(part)))})
+    place.picture(job.table).parent.mkdir(parents=True, exist_ok=True)
+    save(draw_predictions(learnt.asked(operator), part, places), place.picture(job.table))
+
+
+def _key(job: Job, seed: int) -> str:
+    return digest([job.training.name, job.test.name, job.home, job.interpolated, seed])
+
+
+def _keep(outcome: dict[str, Any], job: Job, seed: int, place: Place) -> dict[str, Any]:
+    path = place.result(job, seed)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, outcome)
+    return outcome
+
+
+def write_json(path: Path, content: object) -> None:
+    """A JSON file, in full or not at all."""
+    with replacing(path) as beside:
+        beside.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """What `write_json` wrote, or None."""
+    try:
+        found: dict[str, Any] = json.loads(path.read_text())
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise CorruptFileError(f"{path}: {error}") from None
+    return found

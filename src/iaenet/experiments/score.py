@@ -1,0 +1,52 @@
+"""Errors of a trained network on every column of a table."""
+
+from typing import Any
+
+import torch
+
+from iaenet.ask import Ask, ask
+from iaenet.dataset import Dataset
+from iaenet.discretization import Discretization
+from iaenet.errors import InvalidInputError
+from iaenet.evaluate import evaluate
+from iaenet.metrics import function_l2
+from iaenet.resample import interpolate
+
+Scores = dict[str, Any]
+
+
+def score(model: Ask, test: Dataset, home: int, interpolated: bool) -> Scores:
+    """Mean relative L2 errors by resolution; `refused` says why there is none.
+
+    `interpolated` adds, for resolutions above `home`, the errors on samples that were interpolated from `home`, input
+    and label alike: what the paper's figures above its training resolution are.
+    """
+    found: Scores = {"errors": {}, "refused": {}, "interpolated": {}}
+    for row in evaluate(model, test).rows:
+        if row.refused:
+            found["refused"][row.on] = row.refused
+        else:
+            found["errors"][row.on] = row.statistics["mean"]
+    for resolution in test.resolutions if interpolated else ():
+        if resolution > home and str(resolution) in found["errors"]:
+            found["interpolated"][str(resolution)] = on_interpolated(model, test, home, resolution)
+    return found
+
+
+def on_interpolated(model: Ask, test: Dataset, home: int, resolution: int) -> float:
+    """Mean error on the grid of `resolution`, of samples that are known at `home` only."""
+    known = test.select(resolution=home)
+    at = grid_of(test, resolution)
+    errors = []
+    for given, wanted in known:
+        guess = ask(model, interpolate(given, at), at)
+        errors.append(function_l2(guess, interpolate(wanted, at)))
+    return float(torch.stack(errors).mean())
+
+
+def grid_of(test: Dataset, resolution: int) -> Discretization:
+    """The grid that all samples of a resolution have, inputs and outputs."""
+    given, wanted = test.select(resolution=resolution)[0]
+    if given.discretization.axes is None or wanted.discretization.key != given.discretization.key:
+        raise InvalidInputError("labels can be interpolated where input and output are on one tensor grid only")
+    return given.discretization

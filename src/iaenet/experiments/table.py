@@ -1,0 +1,218 @@
+"""What a table is: the problem, its rows, and how large everything is in each preset; read from YAML files."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from iaenet.errors import InvalidInputError
+from iaenet.experiments.typed import typed
+
+PRESETS = ("smoke", "cpu", "paper")
+SETTINGS = "settings"  # folder of what several tables share
+
+
+@dataclass(frozen=True)
+class Row:
+    """One network of a table.
+
+    model: its name and options; sizes that are not given here are those of the preset.
+    recipe: what is trained differently from the other rows, see `iaenet.recipe.Recipe`.
+    resample: train with eq. (loss), weight 1, on the preset's `resample` grids. Default false.
+    sensors: bring every input to the points of the training inputs first (to a uniform grid of as many if these
+        differ): for networks with fixed sensors. Default false.
+    headline: trained with the preset's `headline_seeds`. Default false.
+    presets: the presets that have this row. Default all.
+    published: the published row to compare with, if it has another name; `none` if there is none. Default: same name.
+    published_column: its column that this row stands for, if not the table's `trained`.
+    at: place on the horizontal axis of the figure, in tables whose rows are points of a curve.
+    note: shown below the table.
+    """
+
+    model: dict[str, Any]
+    recipe: dict[str, Any] = field(default_factory=dict)
+    resample: bool = False
+    sensors: bool = False
+    headline: bool = False
+    presets: list[Literal["smoke", "cpu", "paper"]] = field(default_factory=lambda: list(PRESETS))
+    published: str | None = None
+    published_column: int | None = None
+    at: int | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Preset:
+    """How large everything is.
+
+    samples: numbers of training, validation and test samples.
+    training: resolutions to train on.
+    columns: resolutions to score on; those of the training come with them.
+    spread: each training sample is given at one of the training resolutions only. Default false.
+    home: the resolution that rows are ranked at. Default: the first of the training.
+    parameters: of the problem, where they differ from the table's.
+    budget: seconds of training that every row gets; 0: `epochs` epochs each. Default 0.
+    epochs: see budget. Default 1.
+    most_epochs: limit of what the budget gives. Default 500.
+    rates: learning rates to try; the best on the validation samples is taken. Default 0.001 and 0.003.
+    share: of the epochs, for trying each rate. Default 0.08.
+    seeds, headline_seeds: of the trainings. Default 0, and 0 and 1 for the rows marked `headline`.
+    resample: grids for rows that are trained with eq. (loss). Default none.
+    recipe: how to train, see `iaenet.recipe.Recipe`.
+    models: sizes of the models, by name.
+    changes: what differs from the paper, one sentence each.
+    """
+
+    samples: list[int]
+    training: list[int]
+    columns: list[int]
+    spread: bool = False
+    home: int | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    budget: float = 0.0
+    epochs: int = 1
+    most_epochs: int = 500
+    rates: list[float] = field(default_factory=lambda: [1e-3, 3e-3])
+    share: float = 0.08
+    seeds: list[int] = field(default_factory=lambda: [0])
+    headline_seeds: list[int] = field(default_factory=lambda: [0, 1])
+    resample: list[int] = field(default_factory=list)
+    recipe: dict[str, Any] = field(default_factory=dict)
+    models: dict[str, dict[str, Any]] = field(default_factory=dict)
+    changes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be."""
+        if len(self.samples) != 3 or min(self.samples) < 1:
+            raise InvalidInputError(
+                f"samples must be three positive numbers, for training, validation and test; got {self.samples}"
+            )
+        if not (self.training and self.rates and self.seeds and self.headline_seeds):
+            raise InvalidInputError("training, rates, seeds and headline_seeds need at least one entry each")
+        if self.home is not None and self.home not in self.resolutions:
+            raise InvalidInputError(f"home is {self.home}, which is none of {self.resolutions}")
+        if not (self.budget >= 0 and self.epochs >= 1 and self.most_epochs >= 1 and 0 < self.share <= 1):
+            raise InvalidInputError("needs budget >= 0, epochs >= 1, most_epochs >= 1 and 0 < share <= 1")
+
+    @cached_property
+    def resolutions(self) -> list[int]:
+        """All resolutions that rows are scored on."""
+        return sorted({*self.columns, *self.training})
+
+    @property
+    def at(self) -> int:
+        """The resolution that rows are ranked at."""
+        return self.training[0] if self.home is None else self.home
+
+
+@dataclass(frozen=True)
+class Table:
+    """A published table or figure.
+
+    kind: errors (rows are trained and scored), times (rows are timed), viscosity (a figure made of other tables) or
+        summary (yes or no, made of other tables). Default errors.
+    title: of the page.
+    published: the table in published.toml. Default: the same name.
+    trained: the published resolution that rows are ranked at.
+    reference: the row that others are compared with. Default IAE-Net.
+    problem, parameters: where the data come from, see `iaenet generate`.
+    axis: horizontal axis of the figure, resolution or blocks. Default resolution.
+    interpolated: score resolutions above the training also on interpolated labels, as the paper did. Default false.
+    rows: the networks, by name.
+    presets: sizes, by name.
+    parts: the tables that this one is made of, by what they stand for.
+    limit: largest error that counts as success in a summary. Default 0.1.
+    answers: the published answers of a summary, by row, in the order of its columns.
+    comment: written by hand, shown on the page.
+    """
+
+    name: str
+    title: str
+    kind: Literal["errors", "times", "viscosity", "summary"] = "errors"
+    published: str | None = None
+    trained: int | None = None
+    reference: str = "IAE-Net"
+    problem: str = ""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    axis: Literal["resolution", "blocks"] = "resolution"
+    interpolated: bool = False
+    rows: dict[str, Row] = field(default_factory=dict)
+    presets: dict[str, Preset] = field(default_factory=dict)
+    parts: dict[str, str] = field(default_factory=dict)
+    limit: float = 0.1
+    answers: dict[str, list[str]] = field(default_factory=dict)
+    comment: str = ""
+
+    def preset(self, name: str) -> Preset:
+        """The sizes of a preset."""
+        if name not in self.presets:
+            raise InvalidInputError(f"{self.name} has no preset {name!r}; there are {', '.join(self.presets)}")
+        return self.presets[name]
+
+    def rows_of(self, preset: str) -> dict[str, Row]:
+        """The rows of a preset."""
+        return {name: row for name, row in self.rows.items() if preset in row.presets}
+
+
+def table_names(folder: Path) -> list[str]:
+    """The tables that a folder describes."""
+    found = sorted(path.stem for path in folder.glob("*.yaml"))
+    if not found:
+        raise InvalidInputError(
+            f"there is no table in {folder}; go to the folder of the project, or say where it is with --folder"
+        )
+    return found
+
+
+def load_table(folder: Path, name: str) -> Table:
+    """The table NAME.yaml, with what it shares with others: settings/common.yaml, and the file that `setting` names."""
+    path = folder / f"{name}.yaml"
+    if not path.is_file():
+        raise InvalidInputError(f"no table {name!r} in {folder}; there are all, {', '.join(table_names(folder))}")
+    own = _read(path)
+    setting = own.pop("setting", None)
+    if setting is not None:
+        shared = _read(folder / SETTINGS / f"{setting}.yaml")
+        common = _read(folder / SETTINGS / "common.yaml")
+        common["presets"] = {key: one for key, one in common["presets"].items() if key in shared.get("presets", {})}
+        own = merged(merged(common, shared), own)
+    for preset in own.get("presets") or {}:
+        if preset not in PRESETS:
+            raise InvalidInputError(f"{path}: presets: there is no key {preset!r}; there are {', '.join(PRESETS)}")
+    table: Table = typed(Table, {**own, "name": name}, str(path))
+    if table.kind in ("errors", "times") and not (table.rows and table.presets and table.problem):
+        raise InvalidInputError(f"{path}: a table of {table.kind} needs a problem, rows and presets")
+    return table
+
+
+def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with what `over` says, mapping by mapping; lists of `changes` are put together.
+
+    >>> merged({"a": {"x": 1, "y": 2}, "changes": ["p"]}, {"a": {"y": 3}, "changes": ["q"]})
+    {'a': {'x': 1, 'y': 3}, 'changes': ['p', 'q']}
+    """
+    result = dict(base)
+    for key, value in over.items():
+        before = result.get(key)
+        if isinstance(before, Mapping) and isinstance(value, Mapping):
+            result[key] = merged(before, value)
+        elif key == "changes" and isinstance(before, list) and isinstance(value, list):
+            result[key] = before + value
+        else:
+            result[key] = value
+    return result
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = yaml.safe_load(path.read_text())
+    except FileNotFoundError:
+        raise InvalidInputError(f"there is no {path}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InvalidInputError(f"{path} cannot be read: {error}") from None
+    if not isinstance(found, dict):
+        raise InvalidInputError(f"{path} must be a mapping of keys to values")
+    return found
