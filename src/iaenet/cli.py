@@ -66,6 +66,12 @@ def _report(arguments: list[str], show: Show) -> str:
     return report_command(arguments, show)
 
 
+def _reproduce(arguments: list[str], show: Show) -> str:
+    from iaenet.commands.reproduce import reproduce_command
+
+    return reproduce_command(arguments, show)
+
+
 # A command takes its arguments and gives the text to print. It is imported when it is called, so that help is instant.
 COMMANDS: dict[str, tuple[Callable[[list[str], Show], str], str]] = {
     "generate": (_generate, "make a data set of one of the built-in problems"),
@@ -76,6 +82,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str], Show], str], str]] = {
     "certify": (_certify, "does a trained model give the same function on every discretization?"),
     "predict": (_predict, "apply a trained model to files of yours, at any points"),
     "report": (_report, "one HTML page about training runs, with tables and pictures"),
+    "reproduce": (_reproduce, "the published tables, trained and scored here"),
 }
 
 HELP = """usage: iaenet COMMAND [options]

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from iaenet import fast, quadrature
 from iaenet.discretization import Discretization
+from iaenet.line_rule import IN_SPLINE, local_cubics, spline
 from iaenet.pointwise import full_precision
 from iaenet.recent import recent
-from iaenet.resample import axis_taps
 
 # Points on a line beyond this many are dense enough for weighted sums (and these can be streamed).
 DENSE = 2**17
@@ -25,6 +25,16 @@ class Basis(Protocol):
     key: tuple[object, ...]
 
     def functions(self, x: Tensor, periodic: bool) -> Tensor: ...
+
+
+class Constant:
+    """The function 1: what is integrated against it is integrated."""
+
+    key: tuple[object, ...] = ("constant",)
+
+    def functions(self, x: Tensor, periodic: bool) -> Tensor:  # noqa: ARG002 - as every basis
+        """Ones `(s, 1)`."""
+        return torch.ones_like(x)[:, None]
 
 
 @dataclass(frozen=True)
@@ -81,10 +91,17 @@ class Geometry:
         return Sites(parts[0], parts[1], axes)
 
     def _sites(self, harmonics: int) -> tuple[Tensor, ...]:
-        parts = [coordinate_features(self.points, self.periodic, harmonics), self.weights]
+        parts = [coordinate_features(self.points, self.periodic, harmonics), self._best_weights()]
         for (x, w), wraps in zip(self.axes or (), self.periodic, strict=False):
             parts += [coordinate_features(x[:, None], (wraps,), harmonics), w]
         return tuple(parts)
+
+    def _best_weights(self) -> Tensor:
+        """The weights; of uneven points on a line, those of the integral of a cubic interpolant."""
+        whole, places = self.whole or (self, slice(None))
+        if self.axes is None and whole._is_line():
+            return whole._make(("weights",), lambda: (whole._line_rule(Constant()),))[0][0, places]
+        return self.weights
 
     def prepare(self, harmonics: int, bases: Sequence[tuple[Basis, Basis]]) -> None:
         """Make coordinates and bases (for analysis, for synthesis) ahead of their use, outside compiled code."""
@@ -175,20 +192,17 @@ class Geometry:
         return bool(np.abs(np.bincount(places, excess)).max() < 1e-9)  # coinciding points may share in any way
 
     def _line_rule(self, basis: Basis) -> Tensor:
-        """`int B_p(x) I[f](x) dx`, I the cubic interpolant: weights `(p, n)` for points on a line.
+        """`int B_p(x) I[f](x) dx`, I an interpolant: weights `(p, n)` for points on a line.
 
         A sum of `w_i B_p(x_i) f(x_i)` is useless once B_p oscillates faster than the largest gap between points; the
-        integral of an interpolant is not.
+        integral of an interpolant is not. I is a smoothing spline, or, for many points, local cubics.
         """
-        x = self.points[:, 0].cpu().numpy()
-        nodes, places, counts = np.unique(x, return_inverse=True, return_counts=True)
+        wraps = self.periodic[0]
+        nodes, places, counts = np.unique(self.points[:, 0].cpu().numpy(), return_inverse=True, return_counts=True)
         size = max(1024, 4 * len(nodes))
-        fine = Discretization.uniform(size if self.periodic[0] else size + 1, periodic=self.periodic)
-        index, share = axis_taps(nodes, fine.points[:, 0].numpy(), 1.0, self.periodic[0])
-        functions = basis.functions(fine.points[:, 0], self.periodic[0]) * fine.weights[:, None]
-        rule = torch.zeros(len(nodes), functions.shape[1], dtype=torch.float64)
-        for tap in range(index.shape[1]):
-            rule.index_add_(0, torch.from_numpy(index[:, tap]), torch.from_numpy(share[:, tap, None]) * functions)
+        fine = Discretization.uniform(size if wraps else size + 1, periodic=wraps)
+        functions = basis.functions(fine.points[:, 0], wraps) * fine.weights[:, None]
+        rule = (spline if len(nodes) in IN_SPLINE else local_cubics)(nodes, fine.points[:, 0], functions, wraps)
         return (rule[places] / torch.from_numpy(counts[places])[:, None]).T.to(self.points.device)
 
     def _make(self, key: tuple[object, ...], maker: Callable[[], tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
