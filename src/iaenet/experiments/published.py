@@ -3,6 +3,7 @@
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from iaenet.errors import InvalidInputError
 from iaenet.experiments.table import Row, Table
@@ -37,11 +38,23 @@ def published(folder: Path, table: Table) -> Published:
     except tomllib.TOMLDecodeError as error:
         raise InvalidInputError(f"{path}: {error}") from None
     name = table.published or table.name
-    if name not in found:
-        if table.published is not None:
-            raise InvalidInputError(f"{path} has no table {name!r}, which {table.name}.yaml names")
+    if name not in found and table.published is None:
         return Published()
-    part = found[name]
-    errors = {row: {int(column): value for column, value in e.items()} for row, e in part.get("errors", {}).items()}
+    part = _part(found, name, path, table)
+    errors = _errors(part)
+    for key, row in table.rows.items():
+        if row.published_table is not None:
+            errors[key] = _errors(_part(found, row.published_table, path, table)).get(row.published or key, {})
     columns = part.get("resolutions") or sorted({column for figures in errors.values() for column in figures})
     return Published(part.get("note", ""), tuple(columns), errors, part.get("times", {}))
+
+
+def _part(found: dict[str, Any], name: str, path: Path, table: Table) -> dict[str, Any]:
+    if name not in found:
+        raise InvalidInputError(f"{path} has no table {name!r}, which {table.name}.yaml names")
+    part: dict[str, Any] = found[name]
+    return part
+
+
+def _errors(part: dict[str, Any]) -> dict[str, Figures]:
+    return {row: {int(column): value for column, value in e.items()} for row, e in part.get("errors", {}).items()}

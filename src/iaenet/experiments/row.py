@@ -6,7 +6,6 @@
 """
 
 import json
-import logging
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from iaenet.dataset import Dataset
 from iaenet.errors import CorruptFileError, DivergedError
 from iaenet.experiments.budget import epochs_within
 from iaenet.experiments.data import Material, made, material
+from iaenet.experiments.machine import machine
 from iaenet.experiments.plan import Job, Training, digest
 from iaenet.experiments.progress import Part
 from iaenet.experiments.rate_search import best_rate, forget, search
@@ -26,7 +26,6 @@ from iaenet.result_plots import draw_predictions
 from iaenet.run_folder import RunFolder
 from iaenet.runs import fit
 
-log = logging.getLogger("iaenet")
 DRAWN = 3  # samples in the picture
 MOST_DRAWN = 2  # of its rows in 2-D, where panels are large
 
@@ -76,7 +75,8 @@ def run_row(job: Job, place: Place, part: Part, draw: bool) -> list[dict[str, An
     outcomes = []
     for seed in job.seeds:
         outcome = finished(job, seed, place)
-        if outcome is None or (draw and not place.picture(job.table).exists()):
+        pictured = not draw or seed != job.seeds[0] or place.picture(job.table).exists()
+        if outcome is None or not (pictured or "diverged" in outcome):
             outcome = _run_seed(job, seed, place, part, draw and seed == job.seeds[0])
         outcomes.append(outcome)
     return outcomes
@@ -90,6 +90,7 @@ def _run_seed(job: Job, seed: int, place: Place, part: Part, draw: bool) -> dict
     plan = planned(training, learnt, folder, part)
     recipe = training.made(plan["epochs"], plan["rate"], seed)
     outcome: dict[str, Any] = {"key": _key(job, seed), "row": job.row, "seed": seed, "training": training.name, **plan}
+    outcome["machine"] = machine(recipe.threads)
     run = folder / f"seed-{seed}"
     show = part.take(training.budget or 1.0, f"seed {seed}")
     try:

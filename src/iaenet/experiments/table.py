@@ -27,6 +27,7 @@ class Row:
     headline: trained with the preset's `headline_seeds`. Default false.
     presets: the presets that have this row. Default all.
     published: the published row to compare with, if it has another name; `none` if there is none. Default: same name.
+    published_table: the table of published.toml that has it, if not the table's own.
     published_column: its column that this row stands for, if not the table's `trained`.
     at: place on the horizontal axis of the figure, in tables whose rows are points of a curve.
     note: shown below the table.
@@ -39,6 +40,7 @@ class Row:
     headline: bool = False
     presets: list[Literal["smoke", "cpu", "paper"]] = field(default_factory=lambda: list(PRESETS))
     published: str | None = None
+    published_table: str | None = None
     published_column: int | None = None
     at: int | None = None
     note: str = ""
