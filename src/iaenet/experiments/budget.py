@@ -6,6 +6,7 @@ that the same seed gives the same weights on any machine that is told the number
 
 import statistics
 import time
+from contextlib import suppress
 from typing import Any
 
 from iaenet.experiments.data import Material
@@ -38,14 +39,12 @@ def step_seconds(training: Training, material: Material) -> float:
     """
     recipe = training.made(EPOCHS, training.rates[0], 0).but(order="mixed")
     clock = Clock(SHARE * training.budget)
-    try:
+    with suppress(Enough):
         fit(training.model, recipe=recipe, progress=clock, **material.some(STEPS * recipe.batch).options)
-    except Enough:
-        pass
     return clock.seconds
 
 
-class Enough(Exception):  # noqa: N818 - no error
+class Enough(Exception):
     """Ends a training that was only measured."""
 
 

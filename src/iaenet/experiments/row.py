@@ -1,8 +1,8 @@
 """One row of a table: how long and at which rate it is trained, the training, its scores.
 
-    runs/MODEL-DIGEST/plan.json      epochs and learning rate, once they are known
-    runs/MODEL-DIGEST/seed-S/        a run folder of `iaenet.runs.fit`
-    TABLE/ROW-seed-S.json            the scores
+runs/MODEL-DIGEST/plan.json      epochs and learning rate, once they are known
+runs/MODEL-DIGEST/seed-S/        a run folder of `iaenet.runs.fit`
+TABLE/ROW-seed-S.json            the scores
 """
 
 import json

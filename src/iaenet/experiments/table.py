@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import yaml
 
 from iaenet.errors import InvalidInputError
 from iaenet.experiments.typed import typed
 
-PRESETS = ("smoke", "cpu", "paper")
+Name = Literal["smoke", "cpu", "paper"]
+PRESETS: tuple[Name, ...] = get_args(Name)
 SETTINGS = "settings"  # folder of what several tables share
 
 
@@ -38,7 +39,7 @@ class Row:
     resample: bool = False
     sensors: bool = False
     headline: bool = False
-    presets: list[Literal["smoke", "cpu", "paper"]] = field(default_factory=lambda: list(PRESETS))
+    presets: list[Name] = field(default_factory=lambda: list(PRESETS))
     published: str | None = None
     published_table: str | None = None
     published_column: int | None = None

@@ -1,0 +1,150 @@
+"""The figure of a table, as the paper draws it: ours beside the published one."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from iaenet.experiments.result import Result
+
+MARKS = "os^Dv<>P*X"
+
+
+def draw(result: Result) -> Any:
+    """A matplotlib figure of a table; None if there is nothing to draw."""
+    makers = {"errors": _errors, "viscosity": _viscosity, "times": _times}
+    return makers[result["kind"]](result) if result["kind"] in makers else None
+
+
+def _errors(result: Result) -> Any:
+    if result["axis"] == "blocks":
+        return _blocks(result)
+    figure, axes = _panels(11, 4.6)
+    colours = _colours(result)
+    home, trained = result["home"], result["published"]["trained"]
+    titles = (f"measured here ({result['preset']} preset)", "published")
+    for ax, key, columns, mark, title in zip(
+        axes,
+        ("errors", "published"),
+        (result["columns"], result["published"]["columns"]),
+        (home, trained),
+        titles,
+        strict=True,
+    ):
+        for row in result["rows"]:
+            places = [place for place, column in enumerate(columns) if column in row[key]]
+            values = [row[key][columns[place]] for place in places]
+            _line(ax, places, values, row["name"], colours, result["reference"])
+        if mark in columns:
+            ax.axvline(columns.index(mark), color="0.6", linewidth=0.8, linestyle="--", zorder=0)
+        ax.set_xticks(range(len(columns)), columns)
+        ax.set_xlabel("resolution (dashed: that of the ranking)")
+        ax.set_title(title, fontsize=10)
+    return _finished(figure, axes, "relative L2 error")
+
+
+def _blocks(result: Result) -> Any:
+    figure, ax = _panels(6.5, 4, columns=1)
+    home, trained = result["home"], result["published"]["trained"]
+    rows = [row for row in result["rows"] if row["at"] is not None]
+    for key, at, name, style in (("errors", home, "measured here", "o-"), ("published", trained, "published", "s--")):
+        shown = [(row["at"], row[key][at]) for row in rows if at in row[key]]
+        ax.plot([place for place, _ in shown], [value for _, value in shown], style, markersize=6, label=name)
+    ax.set_xticks([row["at"] for row in rows])
+    ax.set_xlabel("blocks")
+    return _finished(figure, [ax], "relative L2 error", ax)
+
+
+def _viscosity(result: Result) -> Any:
+    figure, axes = _panels(11, 4.6)
+    colours = _colours(result)
+    for row in result["rows"]:
+        for key, style in (("errors", "-"), ("published", ":")):
+            label = row["name"] if key == "errors" else f"{row['name']}, published"
+            _line(
+                axes[0], [float(v) for v in row[key]], list(row[key].values()), row["name"], colours, "", style, label
+            )
+        if row["name"] != result["reference"]:
+            for key, style in (("ratios", "-"), ("published_ratios", ":")):
+                values = list(row[key].values())
+                _line(axes[1], [float(v) for v in row[key]], values, row["name"], colours, "", style)
+    axes[1].axhline(1, color="0.5", linewidth=0.8)
+    axes[1].set_title(f"error in units of that of {result['reference']}", fontsize=10)
+    axes[0].set_title("error", fontsize=10)
+    for ax in axes:
+        ax.set_xscale("log")
+        ax.set_xlabel("viscosity")
+    return _finished(figure, axes, "relative L2 error")
+
+
+def _times(result: Result) -> Any:
+    figure, axes = _panels(11, 4)
+    names = [row["name"] for row in result["rows"]]
+    for ax, key, title in zip(axes, ("train", "test"), ("seconds for an epoch", "seconds for inference"), strict=True):
+        for shift, what, colour in ((-0.2, "measured here", "tab:blue"), (0.2, "published (GPU)", "0.7")):
+            values = [row[key] if shift < 0 else row["published"].get(key, 0.0) for row in result["rows"]]
+            ax.barh([place + shift for place in range(len(names))], values, height=0.38, label=what, color=colour)
+        ax.set_yticks(range(len(names)), names, fontsize=8)
+        ax.invert_yaxis()
+        ax.set_xscale("log")
+        ax.set_title(title, fontsize=10)
+        ax.grid(axis="x", alpha=0.3)
+    axes[1].set_yticks([])
+    axes[0].legend(fontsize=8)
+    return figure
+
+
+def _line(
+    ax: Any,
+    places: Sequence[float],
+    values: Sequence[float],
+    name: str,
+    colours: Mapping[str, tuple[Any, str]],
+    reference: str,
+    style: str = "-",
+    label: str | None = None,
+) -> None:
+    colour, mark = colours[name]
+    width = 2.4 if name == reference else 1.3
+    face = "white" if style == ":" else colour
+    ax.plot(
+        places,
+        values,
+        style,
+        marker=mark,
+        color=colour,
+        markersize=5,
+        markerfacecolor=face,
+        linewidth=width,
+        label=label or name,
+    )
+
+
+def _colours(result: Result) -> dict[str, tuple[Any, str]]:
+    """Colour and mark of each row; the reference is black."""
+    from matplotlib import colormaps
+
+    others = [row["name"] for row in result["rows"] if row["name"] != result["reference"]]
+    found: dict[str, tuple[Any, str]] = {
+        name: (colormaps["tab10"](i % 10), MARKS[i % len(MARKS)]) for i, name in enumerate(others)
+    }
+    return {**found, result["reference"]: ("black", "o")}
+
+
+def _panels(width: float, height: float, columns: int = 2) -> tuple[Any, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(1, columns)
+
+
+def _finished(figure: Any, axes: Sequence[Any], label: str, legend: Any = None) -> Any:
+    for ax in axes:
+        ax.set_yscale("log")
+        ax.grid(alpha=0.3)
+        ax.tick_params(labelsize=8)
+    axes[0].set_ylabel(label)
+    if legend is not None:
+        legend.legend(fontsize=8)
+        return figure
+    handles, labels = max((ax.get_legend_handles_labels() for ax in axes), key=lambda found: len(found[1]))
+    figure.legend(handles, labels, loc="outside right upper", fontsize=8, frameon=False)
+    return figure

@@ -1,0 +1,232 @@
+"""A table as pages: markdown beside its pictures, and one HTML file with everything in it."""
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from iaenet.atomic import replacing
+from iaenet.experiments.figure import draw
+from iaenet.experiments.result import Result
+from iaenet.experiments.verdict import ratio_text, verdicts
+from iaenet.plots import save
+
+DASH = "-"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of words, the first row its heading; `bold` are the cells (row, column) that stand out."""
+
+    title: str
+    cells: list[list[str]]
+    bold: set[tuple[int, int]] = field(default_factory=set)
+
+    def markdown(self) -> str:
+        """As markdown."""
+        lines = []
+        for i, row in enumerate(self.cells):
+            shown = [f"**{cell}**" if (i, j) in self.bold and cell else cell for j, cell in enumerate(row)]
+            lines.append(f"| {' | '.join(shown)} |")
+            if i == 0:
+                lines.append("|" + "---|" * len(row))
+        return f"### {self.title}\n\n" + "\n".join(lines)
+
+
+def write_pages(result: Result, out: Path, samples: Path | None = None) -> None:
+    """Write NAME.md, NAME.html and the pictures NAME.png and NAME-samples.png."""
+    name = result["table"]
+    pictures: dict[str, Path] = {}
+    figure = draw(result)
+    if figure is not None:
+        pictures[_caption(result)] = out / f"{name}.png"
+        save(figure, out / f"{name}.png")
+    if samples is not None and samples.is_file():
+        pictures[f"Test samples: input, truth, prediction of {result['reference']}, difference"] = (
+            out / f"{name}-samples.png"
+        )
+        with replacing(out / f"{name}-samples.png") as beside:
+            beside.write_bytes(samples.read_bytes())
+    grids = tables(result)
+    with replacing(out / f"{name}.md") as beside:
+        beside.write_text(_markdown(result, grids, pictures), encoding="utf-8")
+    environment = jinja2.Environment(loader=jinja2.PackageLoader("iaenet"), autoescape=True, trim_blocks=True)
+    text = environment.get_template("table.html.j2").render(
+        result=result,
+        verdicts=verdicts(result),
+        grids=grids,
+        facts=facts(result),
+        notes=_notes(result),
+        pictures=[(caption, base64.b64encode(path.read_bytes()).decode()) for caption, path in pictures.items()],
+    )
+    with replacing(out / f"{name}.html") as beside:
+        beside.write_text(text, encoding="utf-8")
+
+
+def tables(result: Result) -> list[Grid]:
+    """The tables of a page."""
+    makers = {"errors": _error_tables, "times": _time_tables, "viscosity": _viscosity_tables, "summary": _answers}
+    return makers[result["kind"]](result)
+
+
+def _error_tables(result: Result) -> list[Grid]:
+    rows, published = result["rows"], result["published"]
+    ours = _columns("Measured here", result["columns"], {row["name"]: row["errors"] for row in rows})
+    grids = [ours]
+    if published["errors"]:
+        grids.append(_columns("Published", published["columns"], published["errors"]))
+    if any(row["interpolated"] for row in rows):
+        above = [column for column in result["columns"] if any(column in row["interpolated"] for row in rows)]
+        scores = {row["name"]: row["interpolated"] for row in rows if row["interpolated"]}
+        grids.append(_columns("Here, on labels interpolated from the training grid as in the paper", above, scores))
+    head = ["", f"error at {result['home']}", f"/ {result['reference']}", "published", f"/ {result['reference']}"]
+    cells = [[*head, "parameters", "epochs", "seconds", "rate", "seeds"]]
+    for row in rows:
+        known = row["published"].get(published["trained"])
+        seconds = [seed["seconds"] for seed in row["seeds"] if "seconds" in seed]
+        cells.append(
+            [
+                row["name"],
+                figure_text(row["errors"].get(result["home"])),
+                DASH if row["ratio"] is None else ratio_text(row["ratio"]),
+                figure_text(known),
+                DASH if row["published_ratio"] is None else ratio_text(row["published_ratio"]),
+                count_text(row["parameters"]),
+                str(row["epochs"]),
+                f"{sum(seconds) / len(seconds):.0f}" if seconds else DASH,
+                f"{row['rate']:g}",
+                str(len(row["seeds"])),
+            ]
+        )
+    return [*grids, Grid("Beside each other, and what it took", cells)]
+
+
+def _columns(title: str, columns: Sequence[str], rows: Mapping[str, Mapping[str, float]]) -> Grid:
+    """Errors by row and column, the lowest of each column in bold."""
+    cells = [["", *columns]]
+    cells += [[name, *(figure_text(errors.get(column)) for column in columns)] for name, errors in rows.items()]
+    bold = set()
+    for j, column in enumerate(columns, start=1):
+        known = [(errors[column], i) for i, errors in enumerate(rows.values(), start=1) if column in errors]
+        bold |= {(min(known)[1], j)} if len(known) > 1 else set()
+    return Grid(title, cells, bold)
+
+
+def _time_tables(result: Result) -> list[Grid]:
+    fno = next((row for row in result["rows"] if row["name"] == "FNO"), result["rows"][0])  # ratios are to this row
+    cells = [["", "parameters", "published", "epoch s", "/ FNO", "published", "inference s", "/ FNO", "published"]]
+    for row in result["rows"]:
+        known, base = row["published"], fno["published"]
+        line = [row["name"], count_text(row["parameters"]), f"{known['parameters']} M" if known else DASH]
+        for key in ("train", "test"):
+            line += [f"{row[key]:.3g}", ratio_text(row[key] / fno[key])]
+            line.append(ratio_text(known[key] / base[key]) if known and base else DASH)
+        cells.append(line)
+    return [Grid("Seconds here, and ratios beside the published ones", cells)]
+
+
+def _viscosity_tables(result: Result) -> list[Grid]:
+    grids = []
+    for title, key in (("Measured here", "errors"), ("Published", "published")):
+        grids.append(_columns(title, result["columns"], {row["name"]: row[key] for row in result["rows"]}))
+    return grids
+
+
+def _answers(result: Result) -> list[Grid]:
+    head = ["", *result["columns"]]
+    grids = []
+    for title, key in (("Measured here", "answers"), ("Published", "published")):
+        cells = [
+            [row["name"], *(row[key].get(column) or DASH for column in result["columns"])] for row in result["rows"]
+        ]
+        bold = {(i, j) for i, row in enumerate(cells, start=1) for j, cell in enumerate(row) if cell == "Yes"}
+        grids.append(Grid(title, [head, *cells], bold))
+    return grids
+
+
+def facts(result: Result) -> list[str]:
+    """How the figures were made."""
+    machine = result["machine"]
+    found = [f"Command: {result['command']}"]
+    if "samples" in result:
+        samples = ", ".join(f"{count} {name}" for name, count in result["samples"].items())
+        trained = ", ".join(result["training"])
+        found.append(f"Samples: {samples}; trained at resolution {trained}; the same for every row.")
+    if result.get("budget_seconds"):
+        found.append(
+            f"Every row gets {result['budget_seconds']:g} seconds of training, at the learning rate that did best on "
+            "the validation samples in short trials. The best epoch is that of the lowest validation error."
+        )
+    if "parts" in result:
+        found.append(f"Made of {', '.join(dict.fromkeys(result['parts'].values()))}.")
+    found.append(
+        f"Machine: {machine['processor']}, {machine['cores']} cores, {machine['threads']} thread(s); PyTorch "
+        f"{machine['torch']}, iaenet {machine['iaenet']}."
+    )
+    return found
+
+
+def _notes(result: Result) -> list[str]:
+    notes = [f"{row['name']}: {row['note']}" for row in result["rows"] if row.get("note")]
+    for row in result["rows"]:
+        if row.get("refused"):
+            notes.append(f"{row['name']} takes no input at {', '.join(row['refused'])}: its input points are fixed.")
+    return notes
+
+
+def _markdown(result: Result, grids: Sequence[Grid], pictures: Mapping[str, Path]) -> str:
+    parts = [f"# {result['title']}", "\n".join(f"- {sentence}" for sentence in verdicts(result))]
+    if result["comment"]:
+        parts.append(result["comment"])
+    parts += [f"![{caption}]({path.name})" for caption, path in pictures.items()]
+    parts += [grid.markdown() for grid in grids]
+    for title, lines in (
+        ("Notes", _notes(result)),
+        ("What differs from the paper", result["changes"]),
+        ("How it was made", facts(result)),
+    ):
+        if lines:
+            parts.append(f"### {title}\n\n" + "\n".join(f"- {line}" for line in lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def _caption(result: Result) -> str:
+    against = {"errors": f"Error against {result['axis']}", "viscosity": "Error against viscosity", "times": "Times"}
+    return f"{against[result['kind']]}: measured here, and published"
+
+
+def figure_text(value: float | None) -> str:
+    """An error as it is shown.
+
+    >>> figure_text(0.000275312), figure_text(1.001), figure_text(None)
+    ('0.000275', '1', '-')
+    """
+    return DASH if value is None else f"{value:.3g}"
+
+
+def count_text(count: int | None) -> str:
+    """A number of parameters.
+
+    >>> count_text(5_260_000), count_text(900), count_text(None)
+    ('5.26 M', '900', '-')
+    """
+    if count is None:
+        return DASH
+    return f"{count / 1e6:.2f} M" if count >= 1e5 else str(count)
+
+
+def summary_line(result: Result, base: str) -> list[str]:
+    """The line of a table in the list of all: name, command, published and our figure of the reference row."""
+    row: dict[str, Any] = next((row for row in result["rows"] if row["name"] == result["reference"]), {})
+    if result["kind"] == "errors":
+        home, trained = result["home"], result["published"]["trained"]
+        known, ours = (figure_text(row.get("published", {}).get(trained)), figure_text(row.get("errors", {}).get(home)))
+    elif result["kind"] == "times":
+        known, ours = (f"{found['train']:.3g} s" if found.get("train") else DASH for found in (row["published"], row))
+    else:
+        known = ours = DASH
+    link = f"[{result['table']}]({base}{result['table']}.md)"
+    return [link, f"`{result['command']}`", known, ours, verdicts(result)[0]]

@@ -1,0 +1,122 @@
+"""All rows of all tables that were asked for, one after the other, from wherever it was stopped."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from iaenet.errors import InvalidInputError
+from iaenet.experiments.derived import derived
+from iaenet.experiments.page import write_pages
+from iaenet.experiments.plan import Job, jobs
+from iaenet.experiments.progress import Whole
+from iaenet.experiments.published import published
+from iaenet.experiments.readme import write_readme
+from iaenet.experiments.result import Result, collected, timed
+from iaenet.experiments.row import Place, finished, read_json, run_row, write_json
+from iaenet.experiments.table import Table, load_table, table_names
+from iaenet.experiments.times import time_row
+
+Show = Callable[..., None]
+NOTHING = Whole(0.0, 0).begin("", 0.0)  # progress of what is finished
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Where tables are described, results go, and work is kept."""
+
+    tables: Path
+    results: Path
+    work: Path
+    readme: Path
+
+    @classmethod
+    def of(cls, tables: Path, preset: str, results: Path | None = None, work: Path | None = None) -> "Folders":
+        """As the command has them: only the `cpu` preset writes results/ and README.md, others stay apart.
+
+        >>> str(Folders.of(Path("experiments"), "cpu").readme), str(Folders.of(Path("experiments"), "smoke").results)
+        ('experiments/README.md', 'experiments/results-smoke')
+        """
+        chosen = results or tables / ("results" if preset == "cpu" else f"results-{preset}")
+        own = results is None and preset == "cpu"
+        return cls(tables, chosen, (work or tables / "work") / preset, (tables if own else chosen) / "README.md")
+
+
+def reproduce(
+    names: Sequence[str], preset: str, folders: Folders, workers: int = 1, progress: Show | None = None
+) -> list[Result]:
+    """Measure tables: data, trainings, scores, documents and pages. What is finished is not done again.
+
+    names: of tables; `all` for every one in the folder. Tables that others are made of come with them.
+    preset: smoke, cpu or paper.
+    workers: processes that make data.
+    progress: called with work done, work in all, and a note.
+    """
+    tables = chosen(names, folders.tables)
+    place = Place(folders.work, workers)
+    planned = {table.name: jobs(table, preset) for table in tables if table.rows}
+    missing = [job for table in tables for job in planned.get(table.name, []) if not _is_done(job, table, place)]
+    costs = {job.training.name: job.weight for job in reversed(missing)}  # a training that rows share is done once
+    whole = Whole(sum(costs.values()), len(missing), progress)
+    folders.results.mkdir(parents=True, exist_ok=True)
+    results = []
+    for table in tables:
+        rows = planned.get(table.name, [])
+        result = (
+            derive(table, preset, folders)
+            if table.parts
+            else measure(table, preset, rows, place, whole, folders, costs)
+        )
+        write_json(folders.results / f"{table.name}.json", result)
+        write_pages(result, folders.results, place.picture(table.name))
+        write_readme(folders.tables, folders.results, folders.readme, preset)
+        results.append(result)
+    return results
+
+
+def chosen(names: Sequence[str], folder: Path) -> list[Table]:
+    """The tables of these names, those made of others last, and with those that they are made of."""
+    every = table_names(folder)
+    asked = every if "all" in names else list(names)
+    for table in [load_table(folder, name) for name in asked]:
+        asked += list(table.parts.values())
+    tables = [load_table(folder, name) for name in dict.fromkeys(asked)]
+    for table in tables:
+        if any(load_table(folder, part).parts for part in table.parts.values()):
+            raise InvalidInputError(f"{table.name} is made of tables that are made of others; name those")
+    return sorted(tables, key=lambda table: bool(table.parts))
+
+
+def _is_done(job: Job, table: Table, place: Place) -> bool:
+    if table.kind == "times":
+        return False  # it takes seconds, or is found at once
+    return all(finished(job, seed, place) is not None for seed in job.seeds)
+
+
+def measure(
+    table: Table,
+    preset: str,
+    rows: Sequence[Job],
+    place: Place,
+    whole: Whole,
+    folders: Folders,
+    costs: dict[str, float],
+) -> Result:
+    """Train and score, or time, each row of a table; `costs` of trainings are taken off as they are paid."""
+    outcomes: list[tuple[Job, Any]] = []
+    for job in rows:
+        done = _is_done(job, table, place)
+        part = NOTHING if done else whole.begin(f"{table.name}, {job.row}", costs.pop(job.training.name, 0.0))
+        if table.kind == "times":
+            outcomes.append((job, time_row(job, place, part)))
+        else:
+            outcomes.append((job, run_row(job, place, part, draw=job.row == table.reference)))
+        part.end()
+    put_together = timed if table.kind == "times" else collected
+    return put_together(table, preset, outcomes, published(folders.tables, table))
+
+
+def derive(table: Table, preset: str, folders: Folders) -> Result:
+    """Make a table of others, which come before it."""
+    parts = {key: read_json(folders.results / f"{name}.json") for key, name in table.parts.items()}
+    return derived(table, preset, {key: part for key, part in parts.items() if part is not None})

@@ -1,0 +1,128 @@
+"""Epochs within a budget, and the learning rate chosen for them."""
+
+from dataclasses import replace
+
+import pytest
+
+from iaenet.dataset import load_dataset
+from iaenet.experiments import budget
+from iaenet.experiments.budget import EPOCHS, Clock, Enough, epochs_within, step_seconds
+from iaenet.experiments.data import fixed_sensors, made, material, spread
+from iaenet.experiments.plan import Data, Training
+from iaenet.experiments.progress import Whole
+from iaenet.experiments.rate_search import best_rate, forget, search
+from iaenet.recipe import Recipe
+
+DATA = Data("burgers", {"viscosity": 0.1}, (24, 6, 0), (16,), 0)
+FNO = Training(
+    model={"name": "fno", "width": 4, "modes": 2, "layers": 1, "hidden": 4},
+    data=DATA,
+    spread=False,
+    sensors=False,
+    budget=60.0,
+    epochs=1,
+    most_epochs=100,
+    rates=(1e-5, 1e-2),
+    share=0.5,
+    recipe={"batch": 4, "threads": 1},
+)
+PART = Whole(1.0, 1).begin("row", 1.0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("data")
+
+
+def test_epochs_are_budget_over_seconds(folder, monkeypatch):
+    learnt = material(FNO, folder)
+    monkeypatch.setattr(budget, "step_seconds", lambda training, learnt: 0.5)
+    epoch = 0.5 * (24 + 6 / 3) / 4
+    assert epochs_within(FNO, learnt) == (round(60 / epoch), epoch)
+    assert epochs_within(replace(FNO, budget=1e-3), learnt)[0] == 1
+    assert epochs_within(replace(FNO, budget=1e6), learnt)[0] == 100
+    assert epochs_within(replace(FNO, budget=0.0, epochs=7), learnt) == (7, 0.0)
+
+
+def test_sequential_training_ends_with_the_finest(folder, monkeypatch):
+    data = replace(DATA, resolutions=(16, 24, 32))
+    training = replace(FNO, data=data, recipe={**FNO.recipe, "order": "sequential", "turn": 2})
+    monkeypatch.setattr(budget, "step_seconds", lambda training, learnt: 0.5)
+    for seconds in (10.0, 60.0, 150.0):
+        assert epochs_within(replace(training, budget=seconds), material(training, folder))[0] % 6 == 0
+
+
+def test_measuring_leaves_nothing_behind_and_is_deterministic_in_what_it_trains(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert 0 < step_seconds(FNO, material(FNO, folder)) < 5
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_clock_counts_steps_after_the_first_epoch_and_no_validation(monkeypatch):
+    now = 0.0
+    monkeypatch.setattr(budget.time, "perf_counter", lambda: now)
+    clock = Clock(limit=1e9)
+    step = clock("run")
+    for done in range(1, 3 * EPOCHS + 1):  # three steps in each epoch
+        now += 50.0 if done <= 3 else 9.0 if done % 3 == 1 else 2.0  # the first of an epoch follows a validation
+        step(done, 3 * EPOCHS, "")
+    assert clock.seconds == 2.0
+    impatient = Clock(limit=0.0)("run")
+    now += 1.0
+    impatient(1, 3 * EPOCHS, "")
+    with pytest.raises(Enough):
+        impatient(6, 3 * EPOCHS, "")
+
+
+def test_the_rate_that_does_best_on_validation_is_taken(folder, tmp_path):
+    learnt = material(FNO, folder)
+    tried = search(FNO, learnt, 4, tmp_path, PART)
+    assert set(tried) == {"1e-05", "0.01"}
+    assert tried["0.01"] < tried["1e-05"]
+    assert best_rate(FNO, tried) == 0.01
+    assert {path.name for path in tmp_path.iterdir()} == {"rate-1e-05", "rate-0.01"}
+    forget(FNO, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_rate_that_diverges_is_not_taken(folder, tmp_path):
+    wild = replace(FNO, rates=(1e-2, 1e30), recipe={**FNO.recipe, "clip": 0.0, "optimiser": {"name": "adam"}})
+    tried = search(wild, material(wild, folder), 4, tmp_path, PART)
+    assert tried["1e+30"] is None
+    assert best_rate(wild, tried) == 1e-2
+
+
+def test_a_single_rate_is_not_tried(folder, tmp_path):
+    single = replace(FNO, rates=(1e-3,))
+    assert search(single, material(single, folder), 4, tmp_path, PART) == {}
+    assert best_rate(single, {}) == 1e-3
+
+
+def test_rate_epochs_and_seed_reach_the_recipe():
+    recipe = FNO.made(epochs=12, rate=0.02, seed=3)
+    assert isinstance(recipe, Recipe)
+    assert (recipe.epochs, recipe.optimiser.rate, recipe.optimiser.name, recipe.seed) == (12, 0.02, "muon", 3)
+    assert (recipe.batch, recipe.threads) == (4, 1)
+
+
+def test_spread_gives_each_sample_one_resolution_and_each_resolution_its_share(folder):
+    whole = made(Data("burgers", {}, (6, 3, 0), (16, 24, 32), 0), folder)
+    some = spread(whole)
+    entries = [some.entry(i) for i in range(len(some))]
+    assert sorted(entry.sample for entry in entries) == list(range(9))
+    for split, count in (("train", 2), ("validation", 1)):
+        found = [entry.resolution for entry in entries if entry.split == split]
+        assert sorted(found) == sorted([16, 24, 32] * count)
+
+
+def test_sensors_are_the_common_points_or_a_grid(folder):
+    grids = made(DATA, folder)
+    assert fixed_sensors(grids.select(split="train")).key == grids[0][0].discretization.key
+    random = made(Data("burgers", {"points": "random"}, (4, 2, 0), (16,), 0), folder)
+    place = fixed_sensors(random.select(split="train"))
+    assert (place.shape, place.periodic) == ((16,), (True,))
+    training = replace(FNO, data=Data("burgers", {"points": "random"}, (4, 2, 0), (16,), 0), sensors=True)
+    learnt = material(training, folder)
+    assert {given.discretization.key for given, _ in learnt.data} == {place.key}
+    assert len({wanted.discretization.key for _, wanted in learnt.data}) == 4  # outputs stay where they are
+    assert load_dataset(folder / training.data.name).splits == {"train": 4, "validation": 2}

@@ -1,0 +1,211 @@
+"""`iaenet reproduce`: every table from nothing to pages, and on again after it was stopped."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from iaenet import curves
+from iaenet.cli import main
+from iaenet.experiments.run import Folders, reproduce
+from iaenet.experiments.table import load_table, table_names
+from tests.trainings import finish, run_command, start
+
+FOLDER = Path(__file__).parents[2] / "experiments"
+NAMES = table_names(FOLDER)
+
+
+def read(path):
+    return json.loads(path.read_text())
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory):
+    """The command `reproduce all --preset smoke`; learning curves, which take half of the time, are not drawn."""
+    place = tmp_path_factory.mktemp("everything")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(curves, "draw_curves", lambda history, path: None)
+        code = main([*command("all"), "--folder", str(FOLDER), "--out", str(place / "out"), "--work", str(place)])
+    assert code == 0
+    return place
+
+
+def command(*names):
+    return ["reproduce", *names, "--preset", "smoke"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_table_has_its_document_and_pages(everything, name):
+    out = everything / "out"
+    result, table = read(out / f"{name}.json"), load_table(FOLDER, name)
+    assert result["command"] == f"iaenet reproduce {name} --preset smoke"
+    assert result["machine"]["torch"]
+    assert (out / f"{name}.md").read_text().startswith(f"# {table.title}\n\n- ")
+    html = (out / f"{name}.html").read_text()
+    drawn = (table.kind != "summary") + (table.kind == "errors")  # the figure, and samples of the reference row
+    assert html.count("data:image/png;base64,") == drawn
+    if table.kind != "errors":
+        return
+    sizes = table.preset("smoke")
+    rows = {row["name"]: row for row in result["rows"]}
+    assert set(rows) == set(table.rows_of("smoke"))
+    assert rows[table.reference]["ratio"] == 1.0
+    for row in rows.values():
+        assert {*row["errors"], *row["refused"]} == {str(r) for r in sizes.resolutions}
+        assert all(0 < error < 100 for error in row["errors"].values())
+        assert row["ratio"] == row["errors"][result["home"]] / rows[table.reference]["errors"][result["home"]]
+        assert (row["epochs"], row["rate"]) == (1, 0.003)
+        assert row["parameters"] > 0
+        assert [seed["seed"] for seed in row["seeds"]] == [0]
+        finer = [str(r) for r in sizes.resolutions if table.interpolated and r > sizes.at and str(r) in row["errors"]]
+        assert sorted(row["interpolated"], key=int) == finer
+
+
+def test_fixed_grids_are_refused_elsewhere_and_said_so(everything):
+    row = next(row for row in read(everything / "out" / "fecgsyndb.json")["rows"] if row["name"] == "Unet")
+    assert set(row["errors"]) == {"64"}
+    assert set(row["refused"]) == {"32", "128"}
+    assert "Unet takes no input at 32, 128" in (everything / "out" / "fecgsyndb.md").read_text()
+
+
+def test_the_list_of_tables_has_a_line_for_each(everything):
+    text = (everything / "out" / "README.md").read_text()
+    for name in NAMES:
+        assert re.search(rf"\| \[{name}\]\({name}.md\) \| `iaenet reproduce {name} --preset smoke` \|", text)
+
+
+def test_what_is_finished_is_not_done_again(everything, capsys):
+    before = {path: path.stat().st_mtime_ns for path in everything.rglob("seed-*.json")}
+    logs = {path: path.stat().st_mtime_ns for path in everything.rglob("log.jsonl")}
+    documents = {name: read(everything / "out" / f"{name}.json") for name in ("burgers1", "postpro")}
+    folders = ["--folder", str(FOLDER), "--out", str(everything / "out"), "--work", str(everything)]
+    assert main([*command("burgers1", "postpro"), *folders]) == 0
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert {path: path.stat().st_mtime_ns for path in logs} == logs
+    assert {name: read(everything / "out" / f"{name}.json") for name in documents} == documents
+    assert "postpro: IAE-Net" in capsys.readouterr().out
+
+
+# ------------------------------------------------------------------ stopped and continued
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A folder with one table of three rows, one of them with two seeds."""
+    folder = tmp_path / "experiments"
+    (folder / "settings").mkdir(parents=True)
+    for name in ("common", "burgers"):
+        shutil.copy(FOLDER / "settings" / f"{name}.yaml", folder / "settings")
+    shutil.copy(FOLDER / "published.toml", folder)
+    table = yaml.safe_load((FOLDER / "burgers1.yaml").read_text())
+    table["presets"] = {"smoke": {"epochs": 3, "share": 0.4, "rates": [0.001, 0.003], "seeds": [0, 1]}}
+    write_table(folder, table)
+    return folder
+
+
+def write_table(folder, table):
+    (folder / "burgers1.yaml").write_text(yaml.safe_dump(table, sort_keys=False))
+
+
+def rows_done(work):
+    return sorted(path.name for path in (work / "smoke" / "burgers1").glob("*.json"))
+
+
+def figures(result):
+    """A document without times."""
+    text = json.dumps(result)
+    return re.sub(r'"seconds": [\d.e-]+', "", text)
+
+
+def test_killed_and_continued_is_as_never_stopped(small, tmp_path):
+    table = yaml.safe_load((small / "burgers1.yaml").read_text())
+    del table["rows"]["GT"]
+    table["presets"]["smoke"] |= {"epochs": 6, "rates": [0.003], "recipe": {"save_seconds": 0.0}}
+    write_table(small, table)
+    calm = tmp_path / "calm"
+    whole = reproduce(["burgers1"], "smoke", Folders.of(small, "smoke", calm / "out", calm))[0]
+    work, words = tmp_path / "work", tmp_path / "words.txt"
+    shutil.copytree(calm / "smoke" / "data", work / "smoke" / "data")
+    again = [*command("burgers1"), "--folder", small, "--out", tmp_path / "out", "--work", work]
+    stops = 0
+    for wanted in (0, 1):  # in the first row, and after it
+        process = start(run_command, again, words)
+        until = time.monotonic() + 120
+        runs = work / "smoke" / "runs"
+        while process.is_alive() and time.monotonic() < until:
+            if len(rows_done(work)) >= wanted and len(list(runs.glob("*/*/checkpoints/step-*"))) > 0:
+                break
+            time.sleep(0.01)
+        if process.is_alive():
+            os.kill(process.pid, signal.SIGKILL)
+            stops += 1
+        finish(process)
+        kept = {path: path.stat().st_mtime_ns for path in (work / "smoke" / "burgers1").glob("*.json")}
+    assert stops == 2
+    assert finish(start(run_command, again, words)) == 0, words.read_text()
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept  # finished rows were left alone
+    assert rows_done(work) == ["fno-seed-0.json", "iae-net-seed-0.json"]
+    assert figures(read(tmp_path / "out" / "burgers1.json")) == figures(whole)
+
+
+def test_a_plan_is_kept_and_gone_on_with(small, tmp_path):
+    folders = Folders.of(small, "smoke", tmp_path / "out", tmp_path)
+    first = reproduce(["burgers1"], "smoke", folders)[0]
+    row = next(row for row in first["rows"] if row["name"] == "GT")
+    assert set(row["tried"]) == {"0.001", "0.003"}
+    assert row["tried"][f"{row['rate']:g}"] == min(row["tried"].values())
+    plans = list((tmp_path / "smoke" / "runs").glob("galerkin-*/plan.json"))
+    assert len(plans) == 1
+    assert not list(plans[0].parent.glob("rate-*"))  # trials are forgotten
+    plan = {**read(plans[0]), "epochs": 2, "rate": 0.001}
+    plans[0].write_text(json.dumps(plan))
+    for path in [*(tmp_path / "smoke" / "burgers1").glob("gt-*.json")]:
+        path.unlink()
+    for path in plans[0].parent.glob("seed-*"):
+        shutil.rmtree(path)
+    changed = next(row for row in reproduce(["burgers1"], "smoke", folders)[0]["rows"] if row["name"] == "GT")
+    assert (changed["epochs"], changed["rate"]) == (2, 0.001)
+
+
+def test_a_row_that_diverges_has_no_figure_and_stops_nobody(small, tmp_path):
+    table = yaml.safe_load((small / "burgers1.yaml").read_text())
+    table["presets"]["smoke"] = {"epochs": 2}
+    table["rows"]["GT"]["recipe"] = {"clip": 0.0, "optimiser": {"name": "adamw", "weight_decay": 1.0e30}}
+    write_table(small, table)
+    found = reproduce(["burgers1"], "smoke", Folders.of(small, "smoke", tmp_path / "out", tmp_path))[0]
+    rows = {row["name"]: row for row in found["rows"]}
+    assert rows["GT"]["errors"] == {}
+    assert "diverged" in rows["GT"]["seeds"][0]
+    assert rows["IAE-Net"]["errors"]
+    assert "Diverged, and so without a figure: GT." in (tmp_path / "out" / "burgers1.md").read_text()
+
+
+def test_only_cpu_results_go_to_the_project(small):
+    for preset, place in (("cpu", "results"), ("smoke", "results-smoke"), ("paper", "results-paper")):
+        folders = Folders.of(small, preset)
+        assert folders.results == small / place
+        assert folders.readme == (small / "README.md" if preset == "cpu" else small / place / "README.md")
+
+
+# ------------------------------------------------------------------ the paper's sizes start
+
+
+def test_check_takes_a_step_of_each_row(small, tmp_path, capsys):
+    arguments = ["reproduce", "burgers1", "--preset", "paper", "--check", "--folder", str(small)]
+    assert main([*arguments, "--work", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == "burgers1: 3 rows start\n"
+    assert not (tmp_path / "paper" / "runs").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in NAMES if load_table(FOLDER, name).rows])
+def test_paper_preset_starts(name, tmp_path, capsys):
+    arguments = ["reproduce", name, "--preset", "paper", "--check", "--folder", str(FOLDER)]
+    assert main([*arguments, "--work", str(tmp_path)]) == 0
+    assert f"{name}: " in capsys.readouterr().out

@@ -1,0 +1,172 @@
+"""Descriptions of tables: what is refused, what is shared, and that those of this project are whole."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from iaenet.cli import main
+from iaenet.errors import InvalidInputError
+from iaenet.experiments.derived import IRREGULAR
+from iaenet.experiments.plan import TEST_SEED, TRAINING_SEED, jobs
+from iaenet.experiments.published import published
+from iaenet.experiments.run import chosen
+from iaenet.experiments.table import PRESETS, load_table, table_names
+from iaenet.models import model_class
+
+FOLDER = Path(__file__).parents[2] / "experiments"
+TABLES = [load_table(FOLDER, name) for name in table_names(FOLDER)]
+MEASURED = [table for table in TABLES if table.rows]
+# As the paper names them; burgers1 and its kin are the tables behind the figure over viscosities.
+EXPECTED = """burgersbenchmark burgersinviscid burgers001 burgers01 burgers1 burgers10 viscosity burgersnonuniform
+darcybenchmark darcytriangular scatteringbenchmarkforward scatteringbenchmarkinverse scatteringmixed
+scatteringda_forward scatteringda_inverse ellipsesbenchmark fecgsyndb numblocks burgersdeep burgersparallel
+transformerarchitecture linear postpro modelevaluationtimes summary"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A copy to spoil."""
+    shutil.copytree(FOLDER, tmp_path / "experiments", ignore=shutil.ignore_patterns("work", "results*"))
+    return tmp_path / "experiments"
+
+
+def change(folder, name, edit):
+    path = folder / f"{name}.yaml"
+    content = yaml.safe_load(path.read_text())
+    edit(content)
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda t: t.update(colour="red"), "burgers1.yaml: there is no key 'colour'"),
+        (lambda t: t["rows"]["FNO"].update(modle={}), "rows.FNO: there is no key 'modle'"),
+        (lambda t: t.update(presets={"cpu": {"bugdet": 3.0}}), "presets.cpu: there is no key 'bugdet'"),
+        (lambda t: t.update(presets={"gpu": {}}), "presets: there is no key 'gpu'"),
+        (lambda t: t.pop("title"), "the key 'title' is missing"),
+        (lambda t: t["rows"]["FNO"].pop("model"), "the key 'model' is missing"),
+        (lambda t: t.update(presets={"cpu": {"budget": "1e2"}}), "budget must be a number"),
+        (lambda t: t.update(presets={"cpu": {"samples": [10, 1]}}), "samples must be three"),
+        (lambda t: t.update(presets={"cpu": {"home": 7}}), "home is 7"),
+        (lambda t: t.update(kind="error"), "kind must be one of errors, times"),
+        (lambda t: t.update(setting="burger"), "there is no .*burger.yaml"),
+        (lambda t: t.update(rows=[]), "rows must be a mapping"),
+    ],
+)
+def test_mistakes_are_named(folder, edit, message):
+    change(folder, "burgers1", edit)
+    with pytest.raises(InvalidInputError, match=message):
+        load_table(folder, "burgers1")
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda t: t["rows"]["FNO"].update(recipe={"bacth": 3}), "bacth"),
+        (lambda t: t["rows"]["FNO"].update(recipe={"optimiser": {"nmae": "adam"}}), "nmae"),
+        (lambda t: t["rows"]["FNO"].update(model={"width": 3}), "row 'FNO': model needs a name"),
+        (lambda t: t.update(parameters={"viscosty": 1.0}), "viscosty"),
+        (lambda t: t.update(parameters={"viscosity": "1e-3"}), "problem burgers"),
+        (lambda t: t.update(problem="burger"), "no problem 'burger'"),
+        (lambda t: t["rows"]["FNO"].update(model={"name": "fno", "wdith": 3}), "wdith"),
+        (lambda t: t["rows"]["FNO"].update(model={"name": "fnno"}), "no model 'fnno'"),
+    ],
+)
+def test_mistakes_in_what_is_handed_on_are_named_by_the_command(folder, tmp_path, capsys, edit, message):
+    change(folder, "burgers1", edit)
+    code = main(["reproduce", "burgers1", "--preset", "smoke", "--folder", str(folder), "--out", str(tmp_path / "out")])
+    words = capsys.readouterr().err
+    assert (code, words.count("\n")) == (2, 1)
+    assert message in words
+
+
+def test_unknown_tables_and_folders_are_named(folder, tmp_path, capsys):
+    assert main(["reproduce", "burgers2", "--folder", str(folder)]) == 2
+    assert "no table 'burgers2'" in capsys.readouterr().err
+    assert main(["reproduce", "all", "--folder", str(tmp_path / "nowhere")]) == 2
+    assert "there is no table in" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------ the tables of the project
+
+
+def test_every_published_table_is_described():
+    assert {table.name for table in TABLES} == set(EXPECTED.split())
+    for table in TABLES:
+        known = published(FOLDER, table)
+        if table.kind in ("errors", "times"):
+            assert known.note, f"{table.name} is not in published.toml"
+            named = {row.published or name for name, row in table.rows.items()}
+            assert set(known.errors) | set(known.times) <= named, f"{table.name} leaves published rows out"
+            assert table.reference in table.rows
+
+
+@pytest.mark.parametrize("table", MEASURED, ids=lambda table: table.name)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_has_a_plan(table, preset):
+    planned = jobs(table, preset)
+    sizes = table.preset(preset)
+    for job in planned:
+        job.test.source()
+        model_class(job.training.model["name"])
+        assert job.training.data == planned[0].training.data  # the same samples for every row
+        assert (job.training.budget, job.training.rates) == (planned[0].training.budget, planned[0].training.rates)
+        assert job.training.data.seed == TRAINING_SEED != TEST_SEED == job.test.seed
+    assert sizes.changes, "what differs from the paper must be said"
+    if preset == "cpu" and table.kind == "errors":
+        assert len(next(job for job in planned if job.row == table.reference).seeds) >= 2
+    if preset == "paper":
+        known = published(FOLDER, table)
+        recipe = planned[0].training.made(500, 1e-3, 0)
+        assert (recipe.optimiser.name, recipe.schedule.name) == ("adam", "plateau")
+        dimension = 2 if table.problem in ("darcy", "scattering", "ct-ellipses") else 1
+        assert recipe.batch == (5 if dimension == 2 else 50)
+        if table.name not in ("darcytriangular", "numblocks") and known.errors:
+            assert str(table.trained) in map(str, known.columns)
+            assert table.trained in sizes.resolutions
+
+
+def test_cpu_preset_takes_at_most_eight_hours():
+    seconds = {
+        job.training.name: job.weight for table in MEASURED for job in jobs(table, "cpu") if table.kind == "errors"
+    }
+    assert sum(seconds.values()) < 8 * 3600
+
+
+def test_rows_that_tables_share_are_trained_once():
+    names = {
+        table: next(job.training.name for job in jobs(load_table(FOLDER, table), "cpu") if job.row == row)
+        for table, row in {
+            "burgersdeep": "IAE-Net",
+            "linear": "IAE-Net",
+            "postpro": "IAE-Net",
+            "numblocks": "4 blocks",
+            "burgersbenchmark": "IAE-Net",
+            "burgers1": "IAE-Net",
+        }.items()
+    }
+    assert len({names[key] for key in ("burgersdeep", "linear", "postpro", "numblocks")}) == 1
+    assert names["burgersbenchmark"] == names["burgers1"] != names["linear"]
+
+
+def test_a_name_changes_with_anything_that_changes_the_training(folder):
+    before = {job.row: job.training.name for job in jobs(load_table(folder, "burgers1"), "cpu")}
+    change(folder, "burgers1", lambda t: t["rows"]["FNO"]["model"].update(width=8))
+    after = {job.row: job.training.name for job in jobs(load_table(folder, "burgers1"), "cpu")}
+    assert before["FNO"] != after["FNO"]
+    assert before["GT"] == after["GT"]
+    change(folder, "burgers1", lambda t: t.update(presets={"cpu": {"budget": 5.0}}))
+    assert jobs(load_table(folder, "burgers1"), "cpu")[1].training.name != after["GT"]
+
+
+def test_parts_come_before_what_is_made_of_them():
+    names = [table.name for table in chosen(["viscosity"], FOLDER)]
+    assert set(names) == {"burgersinviscid", "burgers001", "burgers01", "burgers1", "burgers10", "viscosity"}
+    assert names[-1] == "viscosity"
+    assert load_table(FOLDER, "summary").parts[IRREGULAR] == "burgersnonuniform"
