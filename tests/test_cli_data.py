@@ -163,7 +163,7 @@ def test_options_from_a_file_with_either_spelling(tmp_path, capsys):
 
 def test_ctrl_c_says_how_to_go_on(tmp_path):
     path = tmp_path / "a.h5"
-    size = ["--samples", "60", "--resolutions", "106", "--fine", "211", "--out", str(path)]
+    size = ["--samples", "400", "--resolutions", "106", "--fine", "211", "--out", str(path)]
     command = [sys.executable, "-m", "iaenet", "generate", "darcy", *size]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True

@@ -13,8 +13,8 @@ from iaenet.resample import axis_taps
 
 # Nodes: through fewer a spline may swing far beyond the values; for more it costs n^3, and local cubics are as good.
 IN_SPLINE = range(32, 1025)
-# Variance of the noise that values are taken to have, in units of that of a typical function: what is far below it in a
-# tiny gap is not continued into a large one.
+# Variance of the noise that a value next to a tiny gap is taken to have, in units of that of a typical function: what
+# is far below it there is not continued into the large gap on the other side.
 NOISE = 1e-5
 
 
@@ -29,9 +29,19 @@ def spline(nodes: NDArray[np.float64], fine: Tensor, functions: Tensor, periodic
     2.5
     """
     x = torch.from_numpy(nodes)
-    gram = _kernel(x, x, periodic) + NOISE * torch.eye(len(x), dtype=torch.float64)
+    gram = _kernel(x, x, periodic) + torch.diag(_noise(x, periodic))
     moments = _kernel(x, fine.cpu(), periodic) @ functions.cpu()
     return torch.linalg.solve(gram, moments)
+
+
+def _noise(x: Tensor, periodic: bool) -> Tensor:
+    """`NOISE (1 - r)^2`, r the ratio of the gaps on both sides: none where points are locally even, for any spacing."""
+    ends = (
+        torch.cat([x[-1:] - 1, x, x[:1] + 1]) if periodic else torch.cat([2 * x[:1] - x[1:2], x, 2 * x[-1:] - x[-2:-1]])
+    )
+    before, after = ends[1:-1] - ends[:-2], ends[2:] - ends[1:-1]
+    ratio = torch.minimum(before, after) / torch.maximum(before, after)
+    return NOISE * (1 - ratio) ** 2 + 1e-10
 
 
 def _kernel(x: Tensor, y: Tensor, periodic: bool) -> Tensor:
