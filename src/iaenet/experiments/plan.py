@@ -18,8 +18,9 @@ TRAINING_SEED, TEST_SEED = 0, 1  # of the data: test samples are never drawn fro
 class Data:
     """Samples of a problem: numbers for training, validation and test, at some resolutions.
 
-    >>> Data("burgers", {"viscosity": 0.1}, (8, 2, 0), (64,), 0).name
-    'burgers-d21f5829.h5'
+    >>> one = Data("burgers", {"viscosity": 0.1}, (8, 2, 0), (64,), 0)
+    >>> one.name.startswith("burgers-"), one.name == Data("burgers", {"viscosity": 0.2}, (8, 2, 0), (64,), 0).name
+    (True, False)
     """
 
     problem: str
