@@ -161,12 +161,22 @@ def test_options_from_a_file_with_either_spelling(tmp_path, capsys):
     assert "4 samples" in capsys.readouterr().out
 
 
+def _allow_ctrl_c():
+    """A test runner in the background ignores Ctrl-C, and so would what it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_says_how_to_go_on(tmp_path):
     path = tmp_path / "a.h5"
-    size = ["--samples", "400", "--resolutions", "106", "--fine", "211", "--out", str(path)]
+    size = ["--samples", "60", "--resolutions", "106", "--fine", "211", "--out", str(path)]
     command = [sys.executable, "-m", "iaenet", "generate", "darcy", *size]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=_allow_ctrl_c,
     )
     while not unfinished_records(path).exists() or unfinished_records(path).stat().st_size < 100_000:
         assert process.poll() is None
