@@ -3,11 +3,12 @@
 from dataclasses import replace
 
 import pytest
+import torch
 
 from iaenet.dataset import load_dataset
 from iaenet.experiments import budget
 from iaenet.experiments.budget import EPOCHS, Clock, Enough, epochs_within, step_seconds
-from iaenet.experiments.data import fixed_sensors, made, material, spread
+from iaenet.experiments.data import extended, fixed_sensors, made, material, spread
 from iaenet.experiments.plan import Data, Training
 from iaenet.experiments.progress import Whole
 from iaenet.experiments.rate_search import best_rate, forget, search
@@ -18,7 +19,7 @@ FNO = Training(
     model={"name": "fno", "width": 4, "modes": 2, "layers": 1, "hidden": 4},
     data=DATA,
     spread=False,
-    sensors=False,
+    inputs="given",
     budget=60.0,
     epochs=1,
     most_epochs=100,
@@ -121,8 +122,25 @@ def test_sensors_are_the_common_points_or_a_grid(folder):
     random = made(Data("burgers", {"points": "random"}, (4, 2, 0), (16,), 0), folder)
     place = fixed_sensors(random.select(split="train"))
     assert (place.shape, place.periodic) == ((16,), (True,))
-    training = replace(FNO, data=Data("burgers", {"points": "random"}, (4, 2, 0), (16,), 0), sensors=True)
+    training = replace(FNO, data=Data("burgers", {"points": "random"}, (4, 2, 0), (16,), 0), inputs="sensors")
     learnt = material(training, folder)
     assert {given.discretization.key for given, _ in learnt.data} == {place.key}
     assert len({wanted.discretization.key for _, wanted in learnt.data}) == 4  # outputs stay where they are
     assert load_dataset(folder / training.data.name).splits == {"train": 4, "validation": 2}
+
+
+def test_boundary_values_are_extended_to_the_mesh(folder):
+    data = Data("darcy-notch", {"mesh_size": 0.2}, (3, 1, 0), (8,), 0)
+    given, wanted = made(data, folder)[0]
+    h = extended(given, wanted.discretization)
+    assert h.discretization.key == wanted.discretization.key
+    x, y = wanted.discretization.points.T
+    for point, value in zip(given.discretization.points, given.values, strict=True):
+        here = (x - point[0]).abs() + (y - point[1]).abs() < 1e-9
+        assert torch.allclose(h.values[here], value, atol=1e-5)  # on the boundary itself nothing changes
+    column = (x - x[y.argmax()]).abs() < 1e-9
+    assert float(h.values[column].std()) < 1e-5  # constant along y
+    learnt = material(replace(FNO, data=data, inputs="extended"), folder)
+    assert all(one.discretization.key == other.discretization.key for one, other in learnt.data)
+    asked = learnt.asked(lambda field, at: (field, at))(given, wanted.discretization)
+    assert asked[0].discretization.key == asked[1].key == wanted.discretization.key

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from iaenet.ask import Ask
 from iaenet.dataset import Dataset, load_dataset
 from iaenet.discretization import Discretization
@@ -15,6 +17,7 @@ from iaenet.model import Pair
 from iaenet.resample import interpolate
 
 Note = Callable[[str], None]
+Bring = Callable[[Field, Discretization], Field]  # an input, and where its output is asked for
 
 
 def made(data: Data, folder: Path, workers: int = 1, note: Note | None = None) -> Dataset:
@@ -37,13 +40,13 @@ def made(data: Data, folder: Path, workers: int = 1, note: Note | None = None) -
 
 @dataclass(frozen=True)
 class Material:
-    """What a network is trained on: a data set, or pairs whose inputs were brought to fixed `sensors`."""
+    """What a network is trained on: a data set, or pairs whose inputs were brought to other points."""
 
     data: Dataset | Sequence[Pair]
     validation: Sequence[Pair] | None
     samples: int  # for training
     held: int  # for validation
-    sensors: Discretization | None = None
+    bring: Bring | None = None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -55,7 +58,7 @@ class Material:
         few = max(1, count // 10)
         if self.validation is not None:
             pairs, checks = list(self.data[:count]), list(self.validation[:few])
-            return Material(pairs, checks, len(pairs), len(checks), self.sensors)
+            return Material(pairs, checks, len(pairs), len(checks), self.bring)
         assert isinstance(self.data, Dataset)
         splits = [self.data.entry(i).split for i in range(len(self.data))]
         train = [i for i, split in enumerate(splits) if split == "train"][:count]
@@ -64,15 +67,16 @@ class Material:
 
     def asked(self, operator: Ask) -> Ask:
         """The trained network as a map from functions on any points that it can be asked about."""
-        if self.sensors is None:
+        if self.bring is None:
             return operator
-        place = self.sensors
+        bring = self.bring
 
-        def on_sensors(field: Field, at: Discretization | None = None) -> Field:
-            found: Field = operator(interpolate(field, place), field.discretization if at is None else at)
+        def brought(field: Field, at: Discretization | None = None) -> Field:
+            target = field.discretization if at is None else at
+            found: Field = operator(bring(field, target), target)
             return found
 
-        return on_sensors
+        return brought
 
 
 def material(training: Training, folder: Path, workers: int = 1, note: Note | None = None) -> Material:
@@ -81,11 +85,34 @@ def material(training: Training, folder: Path, workers: int = 1, note: Note | No
     if training.spread:
         whole = spread(whole)
     train, held = whole.select(split="train"), whole.select(split="validation")
-    if not training.sensors:
+    if training.inputs == "given":
         return Material(whole, None, len(train), len(held))
     place = fixed_sensors(train)
-    pairs, checks = ([(interpolate(given, place), wanted) for given, wanted in part] for part in (train, held))
-    return Material(pairs, checks, len(train), len(held), place)
+    bring: Bring = extended if training.inputs == "extended" else lambda field, _target: interpolate(field, place)
+    pairs, checks = (
+        [(bring(given, wanted.discretization), wanted) for given, wanted in part] for part in (train, held)
+    )
+    return Material(pairs, checks, len(train), len(held), bring)
+
+
+def extended(field: Field, target: Discretization) -> Field:
+    """`a(x, y, ..) = h(x)` at the points of `target`, for values h that depend on the first coordinate alone.
+
+    >>> sides = Discretization.points([[0.0, 0.0], [0.5, 0.8], [1.0, 0.0], [0.5, 0.0]])
+    >>> h = Field(sides, torch.tensor([[0.0], [1.0], [2.0], [1.0]]))
+    >>> extended(h, Discretization.points([[0.5, 0.3], [1.0, 0.2]])).values.flatten().tolist()
+    [1.0, 2.0]
+    """
+    source = field.discretization
+    x, place = torch.unique(source.points[:, 0].round(decimals=9), return_inverse=True)
+    wanted, back = torch.unique(target.points[:, 0].round(decimals=9), return_inverse=True)
+    values = field.values if field.batched else field.values[None]
+    total = values.new_zeros(len(values), len(x), field.channels).index_add(1, place, values)
+    mean = total / torch.bincount(place).to(values)[:, None]  # the sides meet in some x
+    bounds = [source.bounds[0].tolist()]
+    line, at = (Discretization.points(points[:, None], bounds=bounds) for points in (x, wanted))
+    found = interpolate(Field.unchecked(line, mean), at).values[:, back]
+    return Field.unchecked(target, found if field.batched else found[0])
 
 
 def spread(data: Dataset) -> Dataset:

@@ -52,7 +52,7 @@ class Training:
     model: dict[str, Any]
     data: Data
     spread: bool
-    sensors: bool
+    inputs: str  # see `Row`
     budget: float
     epochs: int
     most_epochs: int
@@ -111,7 +111,7 @@ def _job(table: Table, name: str, row: Row, sizes: Preset) -> Job:
         model=merged(sizes.models.get(row.model["name"], {}), row.model),
         data=Data(table.problem, parameters, (train, validation, 0), tuple(sizes.training), TRAINING_SEED),
         spread=sizes.spread,
-        sensors=row.sensors,
+        inputs=row.inputs,
         budget=sizes.budget,
         epochs=sizes.epochs,
         most_epochs=sizes.most_epochs,

@@ -38,7 +38,7 @@ def best_rate(training: Training, tried: dict[str, float | None]) -> float:
 
     >>> from iaenet.experiments.plan import Data
     >>> data = Data("burgers", {}, (8, 2, 0), (64,), 0)
-    >>> training = Training({"name": "fno"}, data, False, False, 60.0, 1, 9, (1e-3, 3e-3), 0.1, {})
+    >>> training = Training({"name": "fno"}, data, False, "given", 60.0, 1, 9, (1e-3, 3e-3), 0.1, {})
     >>> best_rate(training, {"0.001": 0.2, "0.003": 0.1}), best_rate(training, {"0.001": 0.2, "0.003": None})
     (0.003, 0.001)
     """

@@ -23,8 +23,9 @@ class Row:
     model: its name and options; sizes that are not given here are those of the preset.
     recipe: what is trained differently from the other rows, see `iaenet.recipe.Recipe`.
     resample: train with eq. (loss), weight 1, on the preset's `resample` grids. Default false.
-    sensors: bring every input to the points of the training inputs first (to a uniform grid of as many if these
-        differ): for networks with fixed sensors. Default false.
+    inputs: given, as the data have them; sensors, interpolated to the points of the training inputs (to a uniform grid
+        of as many if these differ), for networks with fixed sensors; extended, from the boundary to the points of the
+        output, constant along all axes but the first. Default given.
     headline: trained with the preset's `headline_seeds`. Default false.
     presets: the presets that have this row. Default all.
     published: the published row to compare with, if it has another name; `none` if there is none. Default: same name.
@@ -37,7 +38,7 @@ class Row:
     model: dict[str, Any]
     recipe: dict[str, Any] = field(default_factory=dict)
     resample: bool = False
-    sensors: bool = False
+    inputs: Literal["given", "sensors", "extended"] = "given"
     headline: bool = False
     presets: list[Name] = field(default_factory=lambda: list(PRESETS))
     published: str | None = None
