@@ -1,6 +1,6 @@
 """A branch of your own: Legendre polynomials, the natural basis of a closed interval.
 
-A domain says how to go to its coefficients, how to come back, and where they live. The rest of the network is
+A domain says how to go to its coefficients, how to come back, and how many they are. The rest of the network is
 unchanged, and so is its invariance, for `forward` is a quadrature.
 """
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 import iaenet
 from iaenet import Discretization, Field, IAENet, Identity, relative_l2
-from iaenet.geometry import Geometry, Sites
+from iaenet.geometry import Geometry
 
 
 class Legendre:
@@ -25,9 +25,8 @@ class Legendre:
     def inverse(self, coefficients: Tensor, geometry: Geometry) -> Tensor:
         return self._basis(coefficients, geometry) @ coefficients
 
-    def sites(self, periodic: tuple[bool, ...]) -> Sites:  # noqa: ARG002 - polynomials are for closed axes
-        p = torch.arange(self.degree + 1.0)
-        return Sites((p / self.degree)[:, None], torch.ones_like(p))
+    def sizes(self, periodic: tuple[bool, ...]) -> Tensor:  # noqa: ARG002 - polynomials are for closed axes
+        return torch.full((self.degree + 1,), (self.degree + 1) ** -0.5)
 
     def _basis(self, like: Tensor, geometry: Geometry) -> Tensor:
         x = 2 * geometry.points[:, 0].numpy() - 1

@@ -6,7 +6,6 @@ import torch
 
 from iaenet import Discretization, Field, Fourier, IAENet, Identity, Wavelet
 from iaenet.domain.basis import Trigonometric, Wavelets
-from iaenet.domain.fourier import product_sites
 from iaenet.geometry import Geometry, geometry_of
 from tests.smooth import mismatch, smooth
 
@@ -58,7 +57,7 @@ def test_axis_by_axis_equals_the_direct_sum(domain, d):
     coefficients = domain.forward(values, one)
     torch.testing.assert_close(domain.forward(values, other), coefficients)
     torch.testing.assert_close(domain.inverse(coefficients, other), domain.inverse(coefficients, one))
-    assert coefficients.shape[1] == len(domain.sites((True,) * d).weights)
+    assert coefficients.shape[1] == len(domain.sizes((True,) * d))
 
 
 class Legendre:
@@ -80,9 +79,9 @@ class Legendre:
     def inverse(self, coefficients, geometry: Geometry):
         return geometry.synthesise(self, coefficients)
 
-    def sites(self, periodic):
-        degrees = torch.linspace(0, 1, self.degree + 1, dtype=torch.float64)[:, None]
-        return product_sites(tuple(degrees for _ in periodic))
+    def sizes(self, periodic):
+        count = (self.degree + 1) ** len(periodic)
+        return torch.full((count,), count**-0.5)
 
 
 @pytest.mark.parametrize("d", [1, 2])

@@ -1,7 +1,6 @@
 """The Fourier layer equals the FFT form of FNO on periodic grids, and the direct sum elsewhere."""
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -79,34 +78,3 @@ def test_gradcheck():
         return layer.expand(layer.latent(layer.reduce([a], grid)), [a], grid)
 
     assert torch.autograd.gradcheck(call, (values,))
-
-
-@pytest.mark.parametrize("periodic", [(True,), (False,), (True, False), (False, False)])
-def test_shared_matrices_interpolate_linearly_in_frequency(periodic):
-    """With matrices linear in |k| at the knots, a shared convolution is the full one with matrices linear in |k|."""
-    modes, alone = 20, 4
-    shared = SpectralConvolution(2, 3, modes, periodic, alone).double()
-    full = SpectralConvolution(2, 3, modes, periodic).double()
-    half = list(range(alone + 1))
-    while half[-1] < modes:
-        half.append(min(modes, max(half[-1] + 1, math.ceil(half[-1] * 2**0.25))))
-    base = torch.randn(2, 3, 2, dtype=torch.float64)
-    for convolution, knots in ((shared, half), (full, list(range(modes + 1)))):
-        axes = [torch.tensor(knots + knots[1:])] * (len(periodic) - 1) + [torch.tensor(knots)]
-        places = torch.cartesian_prod(*axes).reshape(-1, len(periodic)).double()
-        size = 1 + (places * torch.tensor([0.5, 2.0])[: len(periodic)]).prod(1)
-        convolution.weight.data = size[:, None, None, None] * base
-    assert len(shared.weight) < len(full.weight)
-    count = math.prod(2 * modes + 1 if wraps else modes + 1 for wraps in periodic)
-    coefficients = torch.randn(2, count, 2, dtype=torch.float64)
-    assert torch.allclose(shared.latent(coefficients), full.latent(coefficients), rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize("periodic", [(True,), (False,), (True, False)])
-def test_added_sines_leave_the_function_as_it_is(periodic):
-    convolution = SpectralConvolution(1, 1, 5, periodic)
-    geometry = geometry_of(Discretization.uniform((17,) * len(periodic), periodic=periodic), torch.float64)
-    count = math.prod(11 if wraps else 6 for wraps in periodic)
-    coefficients = torch.randn(2, count, 3, dtype=torch.float64)
-    plain = geometry.synthesise(convolution.analysis, coefficients)
-    assert torch.allclose(convolution.expand(convolution.with_sines(coefficients), geometry), plain, atol=1e-12)

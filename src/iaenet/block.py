@@ -17,17 +17,15 @@ import torch
 from torch import Tensor, nn
 
 from iaenet.axiswise import AxiswiseDecoder, AxiswiseEncoder
-from iaenet.domain import Domain, Fourier, Identity
+from iaenet.coefficients import CoefficientIAE
+from iaenet.domain import Domain, Identity
 from iaenet.geometry import Basis, Geometry, Sites, coordinate_count
 from iaenet.integral import IntegralDecoder, IntegralEncoder, KernelOptions
 from iaenet.latent import LatentNetwork
-from iaenet.pointwise import full_precision, linear
+from iaenet.pointwise import ChannelMLP, full_precision, linear
 from iaenet.spectral import SpectralConvolution
 
 Tensors = list[Tensor]
-
-# Frequencies along each axis that have matrices of their own on the direct path, by dimension; wider bands share.
-ALONE = {1: 24, 2: 6, 3: 2}
 
 
 class Layer(Protocol):
@@ -53,19 +51,6 @@ class Layer(Protocol):
     def expand(self, codes: Tensors, local: Tensors, geometry: Geometry) -> Tensor:
         """The layer's output `(b, n, c)` at some points."""
         ...
-
-
-class ChannelMLP(nn.Module):
-    """`v + B sigma(A v)` over channels, the same at every point (eq. mlp)."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.hidden = linear(channels, channels)
-        self.out = linear(channels, channels)
-
-    def forward(self, v: Tensor) -> Tensor:
-        """Values `(..., c)` -> `(..., c)`."""
-        return v + self.out(nn.functional.gelu(self.hidden(v)))
 
 
 class IAE(nn.Module):
@@ -163,21 +148,10 @@ class PointBranch(nn.Module):
 class DomainBranch(nn.Module):
     """`F^-1 Phi(F a)`: an IAE on the coefficients of a domain, which are the same on every discretization."""
 
-    coordinates: Tensor
-    weights: Tensor
-
-    def __init__(self, domain: Domain, iae: IAE, sites: Sites) -> None:
+    def __init__(self, domain: Domain, iae: CoefficientIAE) -> None:
         super().__init__()
         self.domain = domain
         self.iae = iae
-        self.register_buffer("coordinates", sites.coordinates.to(torch.get_default_dtype()), persistent=False)
-        self.register_buffer("weights", sites.weights.to(torch.get_default_dtype()), persistent=False)
-        p = len(sites.weights)
-        sizes = torch.full((p,), 1 / math.sqrt(p)) if sites.sizes is None else sites.sizes
-        self.gain = nn.Parameter(sizes[:, None].to(torch.get_default_dtype()))  # learned from there on
-        self.sizes = [len(axis.weights) for axis in sites.axes]
-        for i, axis in enumerate(sites.axes):
-            self.register_buffer(f"axis{i}", axis.coordinates.to(torch.get_default_dtype()), persistent=False)
 
     def local(self, a: Tensor, geometry: Geometry) -> Tensor:  # noqa: ARG002 - as in PointBranch
         """Nothing beyond the values themselves."""
@@ -189,33 +163,42 @@ class DomainBranch(nn.Module):
 
     def latent(self, coefficients: Tensor) -> Tensor:
         """Coefficients of the input -> coefficients of the output."""
-        along = tuple(Sites(getattr(self, f"axis{i}"), self.weights[:size]) for i, size in enumerate(self.sizes))
-        output: Tensor = self.iae(coefficients, Sites(self.coordinates, self.weights, along))
-        return self.gain * output
+        output: Tensor = self.iae(coefficients)
+        return output
 
     def expand(self, code: Tensor, a: Tensor, z: Tensor, geometry: Geometry) -> Tensor:  # noqa: ARG002
         """Values `(b, n, c)` at the points of `geometry`."""
         return self.domain.inverse(code, geometry)
 
 
-class FourierBranch(DomainBranch):
-    """`F^-1 (Phi(F a) + R F a)`: beside the IAE, a direct path with a complex matrix R_k for each frequency.
+class DirectBranch(nn.Module):
+    """`F^-1 (R F a)`: a linear path beside the autoencoders, the same at every place, which autoencoders are not.
 
-    The path is linear and costs nothing per point: coefficients are there, and so is the way back. On closed axes it
-    adds sines to the cosines of the IAE, for functions that are not even about the ends.
+    On closed axes it adds sines to their cosines, for functions that are not even about the ends.
     """
 
-    def __init__(self, domain: Fourier, iae: IAE, sites: Sites, channels: int, periodic: tuple[bool, ...]) -> None:
-        super().__init__(domain, iae, sites)
-        self.direct = SpectralConvolution(channels, channels, domain.modes, periodic, ALONE[min(len(periodic), 3)])
+    def __init__(self, convolution: SpectralConvolution) -> None:
+        super().__init__()
+        self.convolution = convolution
+
+    def local(self, a: Tensor, geometry: Geometry) -> Tensor:  # noqa: ARG002 - as in PointBranch
+        """Nothing beyond the values themselves."""
+        return a
+
+    def reduce(self, a: Tensor, z: Tensor, geometry: Geometry) -> Tensor:  # noqa: ARG002
+        """Fourier coefficients of values `(b, n, c)`."""
+        return self.convolution.reduce(a, geometry)
 
     def latent(self, coefficients: Tensor) -> Tensor:
-        """Coefficients of the input -> coefficients of the output, with sines on every axis."""
-        return self.direct.latent(coefficients) + self.direct.with_sines(super().latent(coefficients))
+        """The spectral product."""
+        return self.convolution.latent(coefficients)
 
     def expand(self, code: Tensor, a: Tensor, z: Tensor, geometry: Geometry) -> Tensor:  # noqa: ARG002
         """Values `(b, n, c)` at the points of `geometry`."""
-        return self.direct.expand(code, geometry)
+        return self.convolution.expand(code, geometry)
+
+
+Branch = PointBranch | DomainBranch | DirectBranch
 
 
 class IAEBlock(nn.Module):
@@ -223,7 +206,8 @@ class IAEBlock(nn.Module):
 
     The input a itself goes into the merge beside the branches, as in the authors' implementation.
     `inputs` is how many earlier outputs are merged: i for dense skips, 1 otherwise. `residual` adds a linear map of the
-    input before the activation (eq. resnet). `direct` gives Fourier branches their direct path.
+    input before the activation (eq. resnet). `direct` is the highest
+    frequency of the direct path, 0 for none.
     """
 
     def __init__(
@@ -238,7 +222,7 @@ class IAEBlock(nn.Module):
         residual: bool = False,
         harmonics: int = 1,
         axiswise: bool = False,
-        direct: bool = True,
+        direct: int = 0,
         **iae: Unpack[IAEOptions],
     ) -> None:
         super().__init__()
@@ -249,23 +233,26 @@ class IAEBlock(nn.Module):
             gather = [linear(channels, channels, terms=inputs, bias=i == 0) for i in range(inputs)]
             self.gather = nn.ModuleList(gather)  # type: ignore[assignment]
             self.gather_out = linear(channels, channels)
-        branches: list[PointBranch | DomainBranch] = []
+        branches: list[Branch] = []
         for domain in domains:
             if isinstance(domain, Identity):
                 features = [coordinate_count((wraps,), harmonics) for wraps in periodic]
                 own = IAE(channels, features, shape, rank, axiswise=axiswise, **iae)
                 branches.append(PointBranch(own, harmonics))
             else:
-                sites = domain.sites(periodic)
-                features = [axis.coordinates.shape[1] for axis in sites.axes] or [sites.coordinates.shape[1]]
-                own = IAE(channels, features, shape, rank, axiswise=axiswise and bool(sites.axes), **iae)
-                if direct and isinstance(domain, Fourier):
-                    branches.append(FourierBranch(domain, own, sites, channels, periodic))
-                else:
-                    branches.append(DomainBranch(domain, own, sites))
-        self.branches: Sequence[PointBranch | DomainBranch] = nn.ModuleList(branches)  # type: ignore[assignment]
+                tables = CoefficientIAE(
+                    domain.sizes(periodic),
+                    math.prod(shape),
+                    channels,
+                    channel_mlp=iae.get("channel_mlp", True),
+                    depth=iae.get("depth", 1),
+                )
+                branches.append(DomainBranch(domain, tables))
+        if direct:
+            branches.append(DirectBranch(SpectralConvolution(channels, channels, direct, periodic)))
+        self.branches: Sequence[Branch] = nn.ModuleList(branches)  # type: ignore[assignment]
         # M on [a, branches] is linear: the hidden layer of the paper's M costs about half a block (docs/maths.md).
-        self.merge = linear(channels * (1 + len(domains)), channels)
+        self.merge = linear(channels * (1 + len(branches)), channels)
         with torch.no_grad():
             self.merge.weight[:, channels:] *= 0.25  # branches join gently, see docs/maths.md
         self.skip = linear(channels, channels) if residual else None
@@ -275,8 +262,8 @@ class IAEBlock(nn.Module):
         """Those of the branches' domains that have one."""
         found: list[tuple[Basis, Basis]] = []
         for branch in self.branches:
-            if isinstance(branch, FourierBranch):
-                found.append((branch.direct.analysis, branch.direct.synthesis))
+            if isinstance(branch, DirectBranch):
+                found.append((branch.convolution.analysis, branch.convolution.synthesis))
             elif isinstance(branch, DomainBranch) and hasattr(branch.domain, "basis"):
                 found.append((branch.domain.basis, branch.domain.basis))
         return found

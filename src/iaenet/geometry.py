@@ -44,7 +44,6 @@ class Sites:
     coordinates: Tensor  # (n, f)
     weights: Tensor  # (n,)
     axes: tuple["Sites", ...] = ()  # along each axis of a tensor grid, for the axis-wise transforms
-    sizes: Tensor | None = None  # (n,) how large outputs here are at first, of norm 1; None: all equal
 
 
 class Geometry:

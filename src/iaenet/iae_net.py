@@ -107,7 +107,8 @@ class IAENet(Model):
         channel_mlp: channel MLP on the latent values.
         depth: hidden layers of phi_0, phi_1 and phi_2 (the paper's deep block has 4).
         dense: phi_0 mixes all latent points with full matrices instead of axis by axis; no difference for d = 1.
-        direct: Fourier branches have a linear path beside their IAE, a matrix for each frequency.
+        direct: harmonics of a linear path beside the branches, with a matrix for each; 0 for none. Default: as
+            `modes` if there is a Fourier branch.
         recompute: training batches of more points than this (b n in all) keep only the layers' outputs and compute the
             rest again for the gradient, some points at a time: a third more time, several times less memory.
 
@@ -142,7 +143,7 @@ class IAENet(Model):
         channel_mlp: bool = True,
         depth: int = 1,
         dense: bool = False,
-        direct: bool = True,
+        direct: int | None = None,
         recompute: int = 32768,
     ) -> None:
         super().__init__()
@@ -155,13 +156,16 @@ class IAENet(Model):
             raise InvalidInputError(f"periodic must be one flag or {dim} of them, got {len(self.periodic)}")
         if skips not in ("dense", "residual", "none"):
             raise InvalidInputError(f"skips must be 'dense', 'residual' or 'none', got {skips!r}")
+        branches = [_domain(domain, modes) for domain in domains]
+        if direct is None:
+            direct = modes if any(isinstance(branch, Fourier) for branch in branches) else 0
         coordinates = coordinate_count(self.periodic, harmonics)
         self.lift = linear(in_channels + coordinates, width)
         layers: list[Layer] = [
             IAEBlock(
                 width,
                 self.periodic,
-                [_domain(domain, modes) for domain in domains],
+                branches,
                 latent,
                 rank,
                 inputs=i + 1 if skips == "dense" else 1,
@@ -203,8 +207,7 @@ class IAENet(Model):
             return PublishedIAENet(in_channels, out_channels, dim)
         if name not in PRESETS:
             raise InvalidInputError(f"no preset {name!r}; there are {', '.join([*PRESETS, 'published'])}")
-        sizes = PRESETS[name][min(dim, 3)]
-        return cls(in_channels, out_channels, dim, periodic, **sizes)
+        return cls(in_channels, out_channels, dim, periodic, **_sizes(name, dim, periodic))
 
     @classmethod
     def for_data(cls, data: Sequence[Pair], *, preset: Literal["small", "base"] = "small", **options: Any) -> "IAENet":
@@ -212,7 +215,7 @@ class IAENet(Model):
         shape = shape_of(data)
         if preset not in PRESETS:
             raise InvalidInputError(f"no preset {preset!r}; there are {', '.join(PRESETS)}")
-        return cls(**shape, **(PRESETS[preset][min(shape["dim"], 3)] | options))
+        return cls(**shape, **(_sizes(preset, shape["dim"], shape["periodic"]) | options))
 
     @overload
     def forward(self, field: Field, at: Discretization | None = None, chunk: int | None = None) -> Field: ...
@@ -350,16 +353,24 @@ def _stacked(fields: list[Field]) -> Field:
     return Field.unchecked(fields[0].discretization, values[0] if len(values) == 1 else torch.cat(values))
 
 
-# Sizes by dimension (3 stands for 3 and more).
+FOURIER = {"domains": ("fourier",)}
+# Sizes by dimension (3 stands for 3 and more). docs/research.md says why `small` has no branch on the points.
 PRESETS: dict[str, dict[int, dict[str, Any]]] = {
     "small": {
-        1: {"width": 64, "latent": 32, "rank": 32, "blocks": 2, "modes": 24, "post_modes": 16},
-        2: {"width": 32, "latent": 16, "rank": 64, "blocks": 3, "modes": 12, "post_modes": 12, "harmonics": 3},
-        3: {"width": 16, "latent": 6, "rank": 64, "blocks": 3, "modes": 4, "post_modes": 4, "harmonics": 2},
+        1: {"width": 64, "latent": 32, "blocks": 2, "modes": 24, "post_modes": 16, **FOURIER},
+        2: {"latent": 16, "blocks": 3, "modes": 16, "direct": 6, "post_modes": 12, "harmonics": 3, **FOURIER},
+        3: {"width": 16, "latent": 6, "blocks": 3, "modes": 4, "post_modes": 4, "harmonics": 2, **FOURIER},
     },
     "base": {
         1: {"width": 64, "latent": 64, "rank": 64, "blocks": 4, "modes": 24, "post_modes": 16},
-        2: {"width": 32, "latent": 24, "rank": 128, "blocks": 4, "modes": 16, "post_modes": 12, "harmonics": 3},
-        3: {"width": 20, "latent": 8, "rank": 128, "blocks": 4, "modes": 5, "post_modes": 4, "harmonics": 2},
+        2: {"latent": 16, "rank": 128, "blocks": 4, "modes": 16, "direct": 8, "post_modes": 12, "harmonics": 3},
+        3: {"width": 20, "latent": 8, "rank": 128, "blocks": 4, "modes": 4, "post_modes": 4, "harmonics": 2},
     },
 }
+
+
+def _sizes(preset: str, dim: int, periodic: Periodic) -> dict[str, Any]:
+    sizes = PRESETS[preset][min(dim, 3)]
+    wraps = periodic if isinstance(periodic, bool) else any(periodic)
+    # Periods are twice as long as half periods: half as many of them make a band. Tables grow with their square.
+    return sizes | {"modes": sizes["modes"] // 2 + 1} if dim > 1 and wraps else sizes

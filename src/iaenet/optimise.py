@@ -80,14 +80,14 @@ def make_optimisers(network: nn.Module, options: Optimiser) -> list[torch.optim.
     rate, decay = options.rate, options.weight_decay
     parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
     if options.name == "adam":
-        return [torch.optim.Adam(parameters, rate, weight_decay=decay)]
+        return [torch.optim.Adam(parameters, rate, weight_decay=decay, fused=True)]
     matrices = [p for p in parameters if p.ndim == 2 and min(p.shape) >= SMALLEST_SIDE]
     if options.name == "adamw" or not matrices:
-        return [torch.optim.AdamW(parameters, rate, weight_decay=decay)]
+        return [torch.optim.AdamW(parameters, rate, weight_decay=decay, fused=True)]
     chosen = {id(matrix) for matrix in matrices}
     rest = [parameter for parameter in parameters if id(parameter) not in chosen]
     made: list[torch.optim.Optimizer] = [Muon(matrices, rate, weight_decay=decay)]
-    return [*made, torch.optim.AdamW(rest, rate, weight_decay=decay)] if rest else made
+    return [*made, torch.optim.AdamW(rest, rate, weight_decay=decay, fused=True)] if rest else made
 
 
 class Rate:

@@ -41,3 +41,16 @@ def linear(channels_in: int, channels_out: int, *, terms: int = 1, bias: bool = 
     if bias:
         nn.init.zeros_(layer.bias)
     return layer
+
+
+class ChannelMLP(nn.Module):
+    """`v + B sigma(A v)` over channels, the same at every point (eq. mlp)."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.hidden = linear(channels, channels)
+        self.out = linear(channels, channels)
+
+    def forward(self, v: Tensor) -> Tensor:
+        """Values `(..., c)` -> `(..., c)`."""
+        return v + self.out(nn.functional.gelu(self.hidden(v)))

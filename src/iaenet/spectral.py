@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -17,13 +16,7 @@ class SpectralConvolution(nn.Module):
 
     Frequencies are those of the function, from quadratures (see `Trigonometric`); on a closed axis the period is twice
     the axis and the function is continued evenly. Only k_d >= 0 is kept: the other half is its conjugate.
-
-    `alone` frequencies along each axis have matrices of their own (all, if not given); above them R_k is interpolated
-    between knots a quarter of an octave apart. What is smooth in k is local in x: a wide band with few weights.
     """
-
-    to_half: Tensor  # (k >= 0, knots) from knots to frequencies
-    to_whole: Tensor  # (k, knots)
 
     def __init__(
         self,
@@ -31,18 +24,13 @@ class SpectralConvolution(nn.Module):
         out_channels: int,
         modes: int,
         periodic: tuple[bool, ...],
-        alone: int | None = None,
     ) -> None:
         super().__init__()
         self.modes = modes
         self.periodic = periodic
         self.analysis = Trigonometric(modes)
         self.synthesis = Trigonometric(modes, sines=True)
-        self.shared = alone is not None and alone < modes
-        half, whole = _between_knots(modes, alone if alone is not None and self.shared else modes)
-        self.register_buffer("to_half", half, persistent=False)
-        self.register_buffer("to_whole", whole, persistent=False)
-        kept = whole.shape[1] ** (len(periodic) - 1) * half.shape[1]
+        kept = (2 * modes + 1) ** (len(periodic) - 1) * (modes + 1)
         scale = 1 / math.sqrt(in_channels * out_channels)
         self.weight = nn.Parameter(scale * torch.rand(kept, in_channels, out_channels, 2))  # real and imaginary part
 
@@ -53,38 +41,17 @@ class SpectralConvolution(nn.Module):
     def latent(self, coefficients: Tensor) -> Tensor:
         """`R_k a_k` for every frequency: coefficients `(b, p, c)` -> `(b, q, c')`."""
         real, imag = to_complex(coefficients, self.modes, self.periodic)
-        stacked = torch.cat([real, imag], dim=-1).flatten(1, -2).transpose(0, 1)  # (k, b, 2 c)
-        weight = self._matrices() if self.shared else self.weight
-        R, S = weight[..., 0], weight[..., 1]
-        rows = torch.cat([torch.cat([R, S], dim=-1), torch.cat([-S, R], dim=-1)], dim=-2)  # (k, 2 c, 2 c')
-        product = torch.bmm(stacked, rows).transpose(0, 1)
-        real, imag = product.reshape(*real.shape[:-1], -1).chunk(2, dim=-1)
+        b, c = len(real), real.shape[-1]
+        stacked = torch.stack([real, imag]).reshape(2 * b, -1, c).transpose(0, 1)  # (k, 2 b, c)
+        # Real and imaginary parts of R_k lie side by side in memory: one real product without copies of the weights.
+        product = torch.bmm(stacked, self.weight.flatten(-2)).transpose(0, 1).reshape(2, *real.shape[:-1], -1, 2)
+        (rr, ri), (ir, ii) = (part.unbind(-1) for part in product)
+        real, imag = rr - ii, ri + ir
         return from_complex(real, imag).flatten(1, -2)
-
-    def _matrices(self) -> Tensor:
-        """R_k for every frequency from those at the knots, axis by axis."""
-        last = len(self.periodic) - 1
-        found: Tensor = self.weight
-        rest = found.numel()
-        for axis in range(last + 1):
-            along = self.to_half if axis == last else self.to_whole
-            rest //= along.shape[1]
-            found = along @ found.reshape(-1, along.shape[1], rest)
-        return found.reshape(-1, *self.weight.shape[1:])
 
     def expand(self, code: Tensor, geometry: Geometry) -> Tensor:
         """Values `(b, n, c')` at the points of `geometry`."""
         return geometry.synthesise(self.synthesis, code)
-
-    def with_sines(self, coefficients: Tensor) -> Tensor:
-        """Coefficients `(b, p, c)` as the analysis orders them -> as the synthesis does, zero for added sines."""
-        if all(self.periodic):
-            return coefficients
-        sizes = [2 * self.modes + 1 if wraps else self.modes + 1 for wraps in self.periodic]
-        grid = coefficients.reshape(len(coefficients), *sizes, -1)
-        more = [(0, 0 if wraps else self.modes) for wraps in self.periodic]
-        padding = [0, 0] + [number for pair in reversed(more) for number in pair]
-        return nn.functional.pad(grid, padding).flatten(1, -2)
 
 
 class FourierLayer(nn.Module):
@@ -119,16 +86,6 @@ class FourierLayer(nn.Module):
         total: Tensor = self.pointwise(local[0])
         total += self.convolution.expand(codes[0], geometry)  # in place: fresh memory is dear
         return total if self.last else nn.functional.gelu(total)
-
-
-def _between_knots(modes: int, alone: int) -> tuple[Tensor, Tensor]:
-    """Linear interpolation from knots to the frequencies 0 .. modes, and to 0 .. modes, -1 .. -modes."""
-    knots = list(range(alone + 1))
-    while knots[-1] < modes:
-        knots.append(min(modes, max(knots[-1] + 1, math.ceil(knots[-1] * 2**0.25))))
-    half = torch.from_numpy(np.array([np.interp(np.arange(modes + 1), knots, row) for row in np.eye(len(knots))])).T
-    whole = torch.block_diag(half, half[1:, 1:])
-    return half.to(torch.get_default_dtype()), whole.to(torch.get_default_dtype())
 
 
 def to_complex(coefficients: Tensor, modes: int, periodic: tuple[bool, ...]) -> tuple[Tensor, Tensor]:

@@ -77,13 +77,6 @@ class Wavelets:
             parts.append(math.sqrt(period) * np.interp(shifted[..., None] + turns, where, psi, right=0.0).sum(axis=-1))
         return torch.from_numpy(np.concatenate(parts, axis=1)).to(x)
 
-    def places(self) -> Tensor:
-        """Scale and position of each function, both in [-1, 1]: `(2^levels, 2)`."""
-        rows = [(-1.0, 0.0)]
-        for j in range(self.levels):
-            rows += [(2 * (j + 1) / self.levels - 1, 2 * (k + 0.5) / 2**j - 1) for k in range(2**j)]
-        return torch.tensor(rows, dtype=torch.float64)
-
 
 @lru_cache(maxsize=8)
 def _mother(name: str, depth: int = 14) -> tuple[np.ndarray, np.ndarray]:

@@ -4,13 +4,13 @@ from typing import Protocol
 
 from torch import Tensor
 
-from iaenet.geometry import Geometry, Sites
+from iaenet.geometry import Geometry
 
 
 class Domain(Protocol):
     """A transform F to a fixed set of coefficients and back, as in `F^-1 Phi(F a)` (eq. multichannel).
 
-    `forward` must be a sum over points, so that it can be streamed; `sites` says where the coefficients live.
+    `forward` must be a sum over points, so that it can be streamed; `sizes` says how many coefficients there are.
     """
 
     def forward(self, values: Tensor, geometry: Geometry) -> Tensor:
@@ -21,6 +21,6 @@ class Domain(Protocol):
         """Coefficients `(b, p, c)` -> values `(b, n, c)`."""
         ...
 
-    def sites(self, periodic: tuple[bool, ...]) -> Sites:
-        """Coordinates `(p, f)` of the coefficients on a fixed scale, and their weights `(p,)`."""
+    def sizes(self, periodic: tuple[bool, ...]) -> Tensor:
+        """How large the p coefficients of an output may be at first, `(p,)`, with squares that sum to 1."""
         ...

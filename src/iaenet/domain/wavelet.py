@@ -1,10 +1,10 @@
 """The wavelet domain."""
 
+import torch
 from torch import Tensor
 
 from iaenet.domain.basis import Wavelets
-from iaenet.domain.fourier import product_sites
-from iaenet.geometry import Geometry, Sites
+from iaenet.geometry import Geometry
 
 
 class Wavelet:
@@ -26,9 +26,10 @@ class Wavelet:
         """Coefficients `(b, p, c)` -> values `(b, n, c)`."""
         return geometry.synthesise(self.basis, coefficients)
 
-    def sites(self, periodic: tuple[bool, ...]) -> Sites:
-        """Scale and position of the p coefficients; unit weights."""
-        return product_sites(tuple(self.basis.places() for _ in periodic))
+    def sizes(self, periodic: tuple[bool, ...]) -> Tensor:
+        """All alike."""
+        count = 2 ** (self.levels * len(periodic))
+        return torch.full((count,), count**-0.5, dtype=torch.float64)
 
     def __repr__(self) -> str:
         return f"Wavelet(levels={self.levels}, wavelet={self.basis.wavelet!r})"

@@ -1,0 +1,57 @@
+"""The integral autoencoder on the coefficients of a domain."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from iaenet.pointwise import ChannelMLP
+
+
+class Table(nn.Module):
+    """A linear map from p to q coefficients, the same for every channel.
+
+    It has three axes, of which the first is 1, so that Muon leaves it alone: for so large a matrix orthogonalising
+    costs more than the rest of the step.
+    """
+
+    def __init__(self, before: int, after: int, scale: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(scale * torch.randn(1, after, before))
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Coefficients `(b, p, c)` -> `(b, q, c)`."""
+        return self.weight[0] @ values
+
+
+class CoefficientIAE(nn.Module):
+    """`s c + gain (A v + D sigma(E v))`, `v = mlp(c)` the p coefficients of each channel after the channel MLP.
+
+    A domain has the same coefficients on every discretization, so a kernel phi_1(k, z) needs no network here: it is
+    the table E of its values at p coefficients and `latent` points, and phi_2 is D. The linear path A keeps amplitudes,
+    as that of `LatentNetwork` does. It is not squeezed through the latent points: it can be any linear map of functions
+    in the band. s has a number for each coefficient and channel.
+
+    `sizes (p,)` is where `gain` begins. `depth` counts hidden layers.
+    """
+
+    def __init__(self, sizes: Tensor, latent: int, channels: int, *, channel_mlp: bool = True, depth: int = 1) -> None:
+        super().__init__()
+        p = len(sizes)
+        self.mix = ChannelMLP(channels) if channel_mlp else nn.Identity()
+        self.each = nn.Parameter(torch.ones(p, channels))
+        self.linear = Table(p, p, 1 / math.sqrt(p))
+        # Squares of the coefficients of a function sum to its mean square: E gives values of about the function's size.
+        self.encoder = Table(p, latent, 1.0)
+        self.bias = nn.Parameter(torch.zeros(latent, 1))
+        self.deeper = nn.ModuleList(Table(latent, latent, 1 / math.sqrt(latent)) for _ in range(depth - 1))
+        self.decoder = Table(latent, p, 1 / math.sqrt(p * latent))
+        self.gain = nn.Parameter(sizes[:, None].to(torch.get_default_dtype()))
+
+    def forward(self, coefficients: Tensor) -> Tensor:
+        """Coefficients `(b, p, c)` -> `(b, p, c)`."""
+        v = self.mix(coefficients)
+        hidden = nn.functional.gelu(self.encoder(v) + self.bias)
+        for layer in self.deeper:
+            hidden = nn.functional.gelu(layer(hidden))
+        return torch.addcmul(self.gain * (self.linear(v) + self.decoder(hidden)), self.each, coefficients)
