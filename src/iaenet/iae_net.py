@@ -15,6 +15,7 @@ from iaenet.field import Field
 from iaenet.geometry import Geometry, coordinate_count, geometry_in
 from iaenet.model import Model, Pair, asked, groups, shape_of
 from iaenet.pointwise import full_precision, linear
+from iaenet.refine import refined
 from iaenet.resample import interpolate
 from iaenet.spectral import FourierLayer
 
@@ -159,6 +160,7 @@ class IAENet(Model):
         branches = [_domain(domain, modes) for domain in domains]
         if direct is None:
             direct = modes if any(isinstance(branch, Fourier) for branch in branches) else 0
+        self.band = max(post_modes if post_blocks else 0, direct, *(getattr(branch, "modes", 0) for branch in branches))
         coordinates = coordinate_count(self.periodic, harmonics)
         self.lift = linear(in_channels + coordinates, width)
         layers: list[Layer] = [
@@ -256,8 +258,9 @@ class IAENet(Model):
         made = []
         for some in groups(fields, at):
             stacked, target = _stacked([fields[i] for i in some]), at[some[0]]
-            source = goal = self._pieces(stacked, stacked.discretization, chunk)
-            if target.key != stacked.discretization.key:
+            fine = refined(stacked, self.band)
+            source = goal = self._pieces(fine, stacked.discretization, chunk)
+            if target.key != fine.discretization.key:
                 goal = self._pieces(interpolate(stacked, target), stacked.discretization, chunk)
             counts = [len(fields[i].values) if fields[i].batched else 1 for i in some]
             made.append(Group(some, counts, target, source, goal))

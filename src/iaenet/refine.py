@@ -1,0 +1,81 @@
+"""Grids that are too coarse for a network's band: the function is continued to a finer one first.
+
+A layer that makes a frequency which the grid cannot hold would find it again, in the next layer, as a lower one.
+"""
+
+import math
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from iaenet.discretization import Discretization
+from iaenet.field import Field
+
+MARGIN = 1.25  # frequencies that a grid must hold, as a multiple of the band
+
+
+def refined(field: Field, modes: int) -> Field:
+    """The field on a uniform grid that holds `modes` harmonics, by trigonometric interpolation; itself if its own does.
+
+    Each axis is divided as often as it needs, so that the old points are among the new. Axes that are not uniform, and
+    point sets, stay as they are.
+
+    >>> coarse = Discretization.uniform(8, periodic=True)
+    >>> wave = refined(Field(coarse, torch.cos(6 * torch.pi * coarse.points)), modes=10)
+    >>> wave.discretization.n, bool(torch.allclose(wave.values, torch.cos(6 * torch.pi * wave.discretization.points)))
+    (32, True)
+    """
+    source = field.discretization
+    if source.axes is None:
+        return field
+    times = [_times(axis, source, i, modes) for i, axis in enumerate(source.axes)]
+    if max(times) == 1:
+        return field
+    values = field.values if field.batched else field.values[None]
+    rest = field.channels
+    for axis, (s, wraps) in reversed(list(enumerate(zip(source.shape, source.periodic, strict=True)))):
+        if times[axis] > 1:
+            values = continuation(s, times[axis], wraps).to(values) @ values.reshape(-1, s, rest)
+        rest *= s * times[axis] if wraps else (s - 1) * times[axis] + 1
+    fine = _divided(source, tuple(times))
+    values = values.reshape(-1, fine.n, field.channels)
+    return Field.unchecked(fine, values if field.batched else values[0])
+
+
+def _times(axis: Tensor, source: Discretization, i: int, modes: int) -> int:
+    s, (low, high), wraps = len(axis), source.bounds[i].tolist(), source.periodic[i]
+    cells = s if wraps else s - 1
+    even = low + (high - low) * torch.arange(s, dtype=axis.dtype, device=axis.device) / max(1, cells)
+    if s < 3 or not torch.allclose(axis, even, rtol=0, atol=1e-9 * (high - low)):
+        return 1
+    held = s / 2 if wraps else s - 1
+    return max(1, math.ceil(MARGIN * modes / held))
+
+
+@lru_cache(maxsize=32)
+def continuation(s: int, times: int, periodic: bool) -> Tensor:
+    """Matrix `(s', s)` from values on a uniform axis to those on one with `times` as many cells.
+
+    The trigonometric polynomial through the values: of the period, or of cosines of half periods.
+    """
+    cells = s if periodic else s - 1
+    fine = torch.arange(cells * times + (not periodic), dtype=torch.float64) / (cells * times)
+    coarse = torch.arange(s, dtype=torch.float64) / cells
+    return torch.linalg.solve(_functions(coarse, s, periodic), _functions(fine, s, periodic), left=False)
+
+
+def _functions(x: Tensor, count: int, periodic: bool) -> Tensor:
+    """As many trigonometric functions as an axis has points, `(len(x), count)`."""
+    k = torch.arange(count // 2 + 1 if periodic else count, dtype=torch.float64)
+    angle = (2 if periodic else 1) * math.pi * x[:, None] * k
+    return torch.cat([angle.cos(), angle.sin()[:, 1:]], dim=1)[:, :count] if periodic else angle.cos()
+
+
+@lru_cache(maxsize=32)
+def _divided(source: Discretization, times: tuple[int, ...]) -> Discretization:
+    axes = []
+    for axis, wraps, (low, high), more in zip(source.axes or (), source.periodic, source.bounds, times, strict=True):
+        cells = (len(axis) - (not wraps)) * more
+        axes.append(axis if more == 1 else low + (high - low) * torch.arange(cells + (not wraps)).to(axis) / cells)
+    return Discretization.tensor_grid(*axes, bounds=source.bounds.tolist(), periodic=source.periodic)
