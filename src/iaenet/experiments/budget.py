@@ -13,8 +13,8 @@ from iaenet.experiments.data import Material
 from iaenet.experiments.plan import Training
 from iaenet.runs import fit
 
-STEPS, EPOCHS = 3, 5  # of the training that is measured
-SHARE = 0.05  # of the budget that measuring may take, once two epochs are over
+STEPS, EPOCHS = 6, 200  # of the training that is measured, at most
+SHARE = 0.03  # of the budget that measuring takes, once two epochs are over
 
 
 def epochs_within(training: Training, material: Material) -> tuple[int, float]:
