@@ -1,4 +1,4 @@
-"""On a grid that is too coarse for its band, a network works on a finer one: no layer's output comes back as another."""
+"""On a grid that is too coarse for its band a network works on a finer one: no frequency comes back as another."""
 
 import pytest
 import torch

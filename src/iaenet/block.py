@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from iaenet.axiswise import AxiswiseDecoder, AxiswiseEncoder
 from iaenet.coefficients import CoefficientIAE
-from iaenet.domain import Domain, Identity
+from iaenet.domain import Domain, Fourier, Identity
 from iaenet.geometry import Basis, Geometry, Sites, coordinate_count
 from iaenet.integral import IntegralDecoder, IntegralEncoder, KernelOptions
 from iaenet.latent import LatentNetwork
@@ -246,6 +246,7 @@ class IAEBlock(nn.Module):
                     channels,
                     channel_mlp=iae.get("channel_mlp", True),
                     depth=iae.get("depth", 1),
+                    mapped=domain.mapped(periodic) if isinstance(domain, Fourier) else None,
                 )
                 branches.append(DomainBranch(domain, tables))
         if direct:
@@ -292,20 +293,20 @@ class IAEBlock(nn.Module):
     def expand(self, codes: Tensors, local: Tensors, geometry: Geometry) -> Tensor:
         """The block's output `(b, n, c)` at the points of `geometry`."""
         a, *own = local
+        flat = a.flatten(0, 1)
         with full_precision(a):
-            total = nn.functional.linear(a, self.merge.weight[:, : self.channels], self.merge.bias)
+            total = nn.functional.linear(flat, self.merge.weight[:, : self.channels], self.merge.bias)
         for branch, code, z in zip(self.branches, codes, own, strict=True):
-            total += branch.expand(code, a, z, geometry)  # in place: fresh memory is dear
+            total += branch.expand(code, a, z, geometry).flatten(0, 1)  # in place: fresh memory is dear
         if self.skip is not None:
-            total += self.skip(a)
-        return nn.functional.gelu(total)
+            total += self.skip(flat)
+        return nn.functional.gelu(total).view_as(a)
 
 
 def _sum_of(layers: Sequence[nn.Linear], inputs: Sequence[Tensor]) -> Tensor:
-    """`sum_j A_j a_j`, added up in place."""
+    """`sum_j A_j a_j`, added up in place (and not in a view, of which autograd would copy the gradient each time)."""
     with full_precision(inputs[0]):
-        total: Tensor = layers[0](inputs[0])
-        flat = total.flatten(0, 1)
+        total: Tensor = layers[0](inputs[0].flatten(0, 1))
         for layer, value in zip(layers[1:], inputs[1:], strict=True):
-            flat = flat.addmm_(value.flatten(0, 1), layer.weight.T)
-    return flat.view_as(total)
+            total.addmm_(value.flatten(0, 1), layer.weight.T)
+    return total.view(*inputs[0].shape[:2], -1)

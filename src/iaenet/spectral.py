@@ -83,9 +83,9 @@ class FourierLayer(nn.Module):
 
     def expand(self, codes: list[Tensor], local: list[Tensor], geometry: Geometry) -> Tensor:
         """The layer's output `(b, n, c)` at the points of `geometry`."""
-        total: Tensor = self.pointwise(local[0])
-        total += self.convolution.expand(codes[0], geometry)  # in place: fresh memory is dear
-        return total if self.last else nn.functional.gelu(total)
+        total: Tensor = self.pointwise(local[0].flatten(0, 1))
+        total += self.convolution.expand(codes[0], geometry).flatten(0, 1)  # in place: fresh memory is dear
+        return (total if self.last else nn.functional.gelu(total)).view(*local[0].shape[:2], -1)
 
 
 def to_complex(coefficients: Tensor, modes: int, periodic: tuple[bool, ...]) -> tuple[Tensor, Tensor]:
