@@ -206,8 +206,7 @@ class IAEBlock(nn.Module):
 
     The input a itself goes into the merge beside the branches, as in the authors' implementation.
     `inputs` is how many earlier outputs are merged: i for dense skips, 1 otherwise. `residual` adds a linear map of the
-    input before the activation (eq. resnet). `direct` is the highest
-    frequency of the direct path, 0 for none.
+    input before the activation (eq. resnet). `direct` is the highest frequency of the direct path, 0 for none.
     """
 
     def __init__(

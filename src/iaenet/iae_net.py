@@ -96,8 +96,8 @@ class IAENet(Model):
         latent: latent points m per axis.
         rank: hidden width r of the kernel networks.
         blocks: number L of IAE blocks.
-        modes: harmonics of the period kept by the Fourier branch, per axis (a closed axis counts half periods). Keep
-            them well below the Nyquist frequency of the coarsest grid: 24 needs at least 64 points on a periodic axis.
+        modes: harmonics of the period kept by the Fourier branch, per axis (a closed axis counts half periods). A
+            uniform grid that does not hold them is refined first (docs/maths.md, no. 15).
         domains: one branch each: "identity", "fourier", "wavelet", or a domain of your own.
         skips: "dense" (eq. densenet), "residual" (eq. resnet) or "none".
         post_blocks: Fourier layers of the post-processing G; 0 leaves G out.

@@ -11,8 +11,7 @@ class Fourier:
     """Fourier coefficients of the function, `c_k = int f(x) e_k(x) dx`, for the lowest frequencies.
 
     They are quadratures against `Trigonometric` functions, so a coefficient belongs to a frequency, never to an index
-    that depends on the grid. Keep `modes` well below the Nyquist
-    frequency of the coarsest grid: an axis of s points holds s / 2 periods.
+    that depends on the grid.
 
     With `wide`, coefficients go up to there, and a branch maps only those up to `modes`; the others it scales.
     """
