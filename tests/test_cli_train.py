@@ -270,7 +270,7 @@ def steps(run):
 @pytest.fixture(scope="module")
 def long(file):
     """The command of a training that lasts."""
-    return ["train", "--data", file, *SMALL, "--epochs", "30", "--batch", "6", "--threads", "1",
+    return ["train", "--data", file, *SMALL, "--epochs", "60", "--batch", "6", "--threads", "1",
             "--save_seconds", "0", "--run", "r"]  # fmt: skip
 
 

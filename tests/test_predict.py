@@ -309,8 +309,8 @@ def test_the_estimate_at_other_points_and_of_a_network():
     assert 1.5 < estimate(model, field, at) / error < 6
     torch.manual_seed(0)
     network = operator(IAENet(1, 1, periodic=True, width=8, latent=16, rank=8, blocks=2, modes=6))
-    errors = [estimate(network, smooth(Discretization.uniform(n, periodic=True))) for n in (32, 64, 128)]
-    assert errors[0] > 10 * errors[1] > 10 * errors[2], "the layers converge spectrally, and the estimate shows it"
+    errors = [estimate(network, smooth(Discretization.uniform(n, periodic=True))) for n in (16, 32)]
+    assert errors[0] > 100 * errors[1], "the layers converge spectrally, and the estimate shows it"
 
 
 def test_nothing_to_leave_out_is_no_estimate():

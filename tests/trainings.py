@@ -19,7 +19,8 @@ from iaenet.runs import fit
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload([__name__, "iaenet.commands.train", "iaenet.curves", "matplotlib.figure"])
 
-TINY = {"name": "iaenet", "width": 8, "latent": 8, "rank": 8, "blocks": 2, "modes": 4, "post_modes": 4}
+SIZES = {"width": 8, "latent": 8, "rank": 8, "blocks": 2, "modes": 4}
+TINY = {"name": "iaenet", **SIZES, "domains": ["identity", "fourier"], "post_modes": 4}  # something of everything
 
 
 def wave(at, seed):
@@ -74,7 +75,7 @@ SCENARIOS = {
         {
             "epochs": 20,
             "batch": 8,
-            "optimiser": {"name": "adam", "rate": 0.1},
+            "optimiser": {"name": "adam", "rate": 0.2},
             "schedule": {"name": "plateau", "patience": 0},
             "ema": 0.5,
             "patience": 2,
