@@ -43,25 +43,3 @@ def test_latent_values_are_mixed_by_tables():
         torch.einsum("pq,bqc->bpc", made.linear.weight[0], c) + torch.einsum("pm,bmc->bpc", D, hidden)
     )
     torch.testing.assert_close(made(c), wanted + made.each * c)
-
-
-@pytest.mark.parametrize("periodic", [(True,), (False,), (False, True)])
-def test_a_wide_band_is_scaled_and_only_its_low_part_mapped(periodic):
-    domain = Fourier(2, wide=5)
-    sizes, mapped = domain.sizes(periodic), domain.mapped(periodic)
-    wide = CoefficientIAE(sizes, 4, channels=1, channel_mlp=False, mapped=mapped).double()
-    narrow = CoefficientIAE(Fourier(2).sizes(periodic), 4, channels=1, channel_mlp=False).double()
-    narrow.load_state_dict({**wide.state_dict(), "each": wide.each[mapped]})
-    torch.nn.init.normal_(wide.each)
-    torch.nn.init.zeros_(narrow.each)
-    c = torch.randn(3, len(sizes), 1, dtype=torch.float64)
-    image = wide(c) - wide.each * c
-    torch.testing.assert_close(image[:, mapped], narrow(c[:, mapped]))
-    high = torch.ones(len(sizes), dtype=torch.bool)
-    high[mapped] = False
-    assert high.any()
-    assert not image[:, high].any()
-    # What is mapped are the frequencies up to 2: a function of them alone is found among them alone.
-    geometry = geometry_of(Discretization.uniform((24,) * len(periodic), periodic=periodic), torch.float64)
-    low = Fourier(2).inverse(torch.randn(1, len(mapped), 1, dtype=torch.float64), geometry)
-    assert domain.forward(low, geometry)[:, high].abs().max() < 1e-10

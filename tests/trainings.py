@@ -68,7 +68,7 @@ class Dropping(Model):
 
 MIXED = {"grids": (16, 32), "points": (20,)}
 SCENARIOS = {
-    "muon": (TINY, MIXED, {"epochs": 4, "batch": 7}),
+    "muon": (TINY, MIXED, {"epochs": 8, "batch": 7}),
     "paper": (
         TINY,
         {"grids": (16,)},
@@ -85,7 +85,7 @@ SCENARIOS = {
     "own": (
         None,
         {"grids": (16, 16, 16, 32)},
-        {"epochs": 5, "batch": 3, "optimiser": {"name": "adamw", "rate": 0.02, "weight_decay": 0.1}, "ema": 0.8},
+        {"epochs": 12, "batch": 3, "optimiser": {"name": "adamw", "rate": 0.02, "weight_decay": 0.1}, "ema": 0.8},
     ),
     "sequential": (TINY, {"grids": (16, 32)}, {"epochs": 6, "batch": 5, "order": "sequential", "turn": 2}),
 }

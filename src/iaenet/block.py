@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from iaenet.axiswise import AxiswiseDecoder, AxiswiseEncoder
 from iaenet.coefficients import CoefficientIAE
-from iaenet.domain import Domain, Fourier, Identity
+from iaenet.domain import Domain, Identity
 from iaenet.geometry import Basis, Geometry, Sites, coordinate_count
 from iaenet.integral import IntegralDecoder, IntegralEncoder, KernelOptions
 from iaenet.latent import LatentNetwork
@@ -245,7 +245,6 @@ class IAEBlock(nn.Module):
                     channels,
                     channel_mlp=iae.get("channel_mlp", True),
                     depth=iae.get("depth", 1),
-                    mapped=domain.mapped(periodic) if isinstance(domain, Fourier) else None,
                 )
                 branches.append(DomainBranch(domain, tables))
         if direct:

@@ -32,11 +32,8 @@ class CoefficientIAE(nn.Module):
     as that of `LatentNetwork` does. It is not squeezed through the latent points: it can be any linear map of functions
     in the band. s has a number for each coefficient and channel.
 
-    `sizes (p,)` is where `gain` begins. `depth` counts hidden layers. `mapped` are the coefficients that the tables
-    take and give, if not all: the others are only multiplied by s, which is cheap enough for a wide band.
+    `sizes (p,)` is where `gain` begins. `depth` counts hidden layers.
     """
-
-    mapped: Tensor | None
 
     def __init__(
         self,
@@ -46,13 +43,10 @@ class CoefficientIAE(nn.Module):
         *,
         channel_mlp: bool = True,
         depth: int = 1,
-        mapped: Tensor | None = None,
     ) -> None:
         super().__init__()
-        self.register_buffer("mapped", mapped, persistent=False)
-        self.each = nn.Parameter(torch.ones(len(sizes), channels))
-        sizes = sizes if mapped is None else sizes[mapped] / sizes[mapped].norm()
         p = len(sizes)
+        self.each = nn.Parameter(torch.ones(p, channels))
         self.mix = ChannelMLP(channels) if channel_mlp else nn.Identity()
         self.linear = Table(p, p, 1 / math.sqrt(p))
         # Squares of the coefficients of a function sum to its mean square: E gives values of about the function's size.
@@ -64,11 +58,9 @@ class CoefficientIAE(nn.Module):
 
     def forward(self, coefficients: Tensor) -> Tensor:
         """Coefficients `(b, p, c)` -> `(b, p, c)`."""
-        v = self.mix(coefficients if self.mapped is None else coefficients[:, self.mapped])
+        v = self.mix(coefficients)
         hidden = nn.functional.gelu(self.encoder(v) + self.bias)
         for layer in self.deeper:
             hidden = nn.functional.gelu(layer(hidden))
         image = self.gain * (self.linear(v) + self.decoder(hidden))
-        if self.mapped is None:
-            return torch.addcmul(image, self.each, coefficients)
-        return (self.each * coefficients).index_add(1, self.mapped, image)
+        return torch.addcmul(image, self.each, coefficients)

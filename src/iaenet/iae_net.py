@@ -110,7 +110,6 @@ class IAENet(Model):
         dense: phi_0 mixes all latent points with full matrices instead of axis by axis; no difference for d = 1.
         direct: harmonics of a linear path beside the branches, with a matrix for each; 0 for none. Default: as
             `modes` if there is a Fourier branch.
-        wide: harmonics that a Fourier branch scales, channel by channel, beyond the `modes` that it maps; 0 for none.
         recompute: training batches of more points than this (b n in all) keep only the layers' outputs and compute the
             rest again for the gradient, some points at a time: a third more time, several times less memory.
 
@@ -146,7 +145,6 @@ class IAENet(Model):
         depth: int = 1,
         dense: bool = False,
         direct: int | None = None,
-        wide: int = 0,
         recompute: int = 32768,
     ) -> None:
         super().__init__()
@@ -159,7 +157,7 @@ class IAENet(Model):
             raise InvalidInputError(f"periodic must be one flag or {dim} of them, got {len(self.periodic)}")
         if skips not in ("dense", "residual", "none"):
             raise InvalidInputError(f"skips must be 'dense', 'residual' or 'none', got {skips!r}")
-        branches = [_domain(domain, modes, wide) for domain in domains]
+        branches = [_domain(domain, modes) for domain in domains]
         if direct is None:
             direct = modes if any(isinstance(branch, Fourier) for branch in branches) else 0
         self.band = max(post_modes if post_blocks else 0, direct, *(getattr(branch, "modes", 0) for branch in branches))
@@ -321,10 +319,10 @@ class IAENet(Model):
                 )
 
 
-def _domain(given: str | Domain | Identity, modes: int, wide: int) -> Domain | Identity:
+def _domain(given: str | Domain | Identity, modes: int) -> Domain | Identity:
     if not isinstance(given, str):
         return given
-    made: dict[str, Domain | Identity] = {"identity": Identity(), "fourier": Fourier(modes, wide), "wavelet": Wavelet()}
+    made: dict[str, Domain | Identity] = {"identity": Identity(), "fourier": Fourier(modes), "wavelet": Wavelet()}
     if given not in made:
         raise InvalidInputError(f"no domain {given!r}; there are {', '.join(made)}, or give one of your own")
     return made[given]

@@ -134,7 +134,7 @@ class Recipe(Options):
         ema: decay of a running mean of the weights, which is then what is validated and kept; 0 for none. Default 0.
         patience: stop after so many epochs without a better validation error; 0 for never. Default 0.
         normalise: bring channels to mean 0 and variance 1 by statistics of the training samples. Default true.
-        precision: float32 or bf16 (kernel networks in bfloat16; the rest stays float32). Default float32.
+        precision: float32 or bf16 (kernel networks, which the preset small has none of, in bfloat16). Default float32.
         seed: whole number that all random numbers follow from. Default 0.
         threads: threads of PyTorch; 0 for its own choice. The same number gives the same bits. Default 0.
         save_seconds: time between checkpoints. Default 60.

@@ -9,7 +9,7 @@ from iaenet.commands.options import new_parser
 
 EXAMPLES = """  iaenet reproduce burgersbenchmark
   iaenet reproduce all --preset cpu
-  iaenet reproduce all --preset smoke --out /tmp/results --work /tmp/work
+  iaenet reproduce all --preset smoke --out results --work work
   iaenet reproduce all --preset paper --check"""
 
 TEXT = """Measure published tables again: make the data, train every row, score every column, and write TABLE.json,
@@ -27,7 +27,7 @@ def reproduce_command(arguments: list[str], progress: Callable[[str], Any]) -> s
         "--preset",
         type=Literal["smoke", "cpu", "paper"],
         default="cpu",
-        help="smoke (seconds), cpu (a day on two cores for all) or paper (GPUs). Default cpu.",
+        help="smoke (seconds), cpu (eight hours of training for all) or paper (GPUs). Default cpu.",
     )
     parser.add_argument(
         "--folder", type=str, default="experiments", help="Folder that describes the tables. Default experiments."
