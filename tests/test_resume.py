@@ -117,12 +117,13 @@ def test_no_sample_is_lost_or_repeated(every, tmp_path, monkeypatch):
     monkeypatch.setattr(Team, "share", note)
     stopper = Stopper(every, lambda: signal.raise_signal(signal.SIGTERM))
     train_with_stops("muon", tmp_path / "run", stopper, SystemExit)
-    assert len(taken) == 16
+    epochs, steps = 8, 4
+    assert len(taken) == epochs * steps
     stopped, taken[:] = list(taken), []
     train_scenario("muon", tmp_path / "whole")
     assert stopped == taken  # the same order
-    for epoch in range(4):
-        seen = [place for places in stopped[4 * epoch : 4 * epoch + 4] for place in places]
+    for epoch in range(epochs):
+        seen = [place for places in stopped[steps * epoch : steps * (epoch + 1)] for place in places]
         assert sorted(seen) == list(range(24))
 
 
