@@ -18,7 +18,9 @@ from torch import Tensor, nn
 
 from iaenet.axiswise import AxiswiseDecoder, AxiswiseEncoder
 from iaenet.coefficients import CoefficientIAE
+from iaenet.convolution import Convolution
 from iaenet.domain import Domain, Identity
+from iaenet.domain.raster import Raster
 from iaenet.geometry import Basis, Geometry, Sites, coordinate_count
 from iaenet.integral import IntegralDecoder, IntegralEncoder, KernelOptions
 from iaenet.latent import LatentNetwork
@@ -198,7 +200,38 @@ class DirectBranch(nn.Module):
         return self.convolution.expand(code, geometry)
 
 
-Branch = PointBranch | DomainBranch | DirectBranch
+class RasterBranch(nn.Module):
+    """`R^-1 C_2 sigma(C_1 R a)`: convolutions on a grid of the network's own, for what happens between neighbours."""
+
+    def __init__(self, raster: Raster, channels: int, periodic: tuple[bool, ...], kernel: int) -> None:
+        super().__init__()
+        self.raster = raster
+        self.shape = (raster.count,) * len(periodic)
+        self.network = nn.Sequential(
+            Convolution(channels, channels, periodic, kernel),
+            nn.GELU(),
+            Convolution(channels, channels, periodic, kernel),
+        )
+
+    def local(self, a: Tensor, geometry: Geometry) -> Tensor:  # noqa: ARG002 - as in PointBranch
+        """Nothing beyond the values themselves."""
+        return a
+
+    def reduce(self, a: Tensor, z: Tensor, geometry: Geometry) -> Tensor:  # noqa: ARG002
+        """Values on the raster."""
+        return self.raster.forward(a, geometry)
+
+    def latent(self, values: Tensor) -> Tensor:
+        """The convolutions."""
+        grid = values.unflatten(1, self.shape).movedim(-1, 1)
+        return self.network(grid).movedim(1, -1).flatten(1, -2)
+
+    def expand(self, code: Tensor, a: Tensor, z: Tensor, geometry: Geometry) -> Tensor:  # noqa: ARG002
+        """Values `(b, n, c)` at the points of `geometry`."""
+        return self.raster.inverse(code, geometry)
+
+
+Branch = PointBranch | DomainBranch | DirectBranch | RasterBranch
 
 
 class IAEBlock(nn.Module):
@@ -222,6 +255,8 @@ class IAEBlock(nn.Module):
         harmonics: int = 1,
         axiswise: bool = False,
         direct: int = 0,
+        rasters: Sequence[int] = (),
+        kernel: int = 3,
         **iae: Unpack[IAEOptions],
     ) -> None:
         super().__init__()
@@ -249,6 +284,7 @@ class IAEBlock(nn.Module):
                 branches.append(DomainBranch(domain, tables))
         if direct:
             branches.append(DirectBranch(SpectralConvolution(channels, channels, direct, periodic)))
+        branches += [RasterBranch(Raster(count), channels, periodic, kernel) for count in rasters]
         self.branches: Sequence[Branch] = nn.ModuleList(branches)  # type: ignore[assignment]
         # M on [a, branches] is linear: the hidden layer of the paper's M costs about half a block (docs/maths.md).
         self.merge = linear(channels * (1 + len(branches)), channels)
@@ -263,6 +299,8 @@ class IAEBlock(nn.Module):
         for branch in self.branches:
             if isinstance(branch, DirectBranch):
                 found.append((branch.convolution.analysis, branch.convolution.synthesis))
+            elif isinstance(branch, RasterBranch):
+                found.append(branch.raster.bases)
             elif isinstance(branch, DomainBranch) and hasattr(branch.domain, "basis"):
                 found.append((branch.domain.basis, branch.domain.basis))
         return found

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol, cast
 
 import numpy as np
@@ -82,6 +83,17 @@ class Geometry:
             )
         points = (discretization.points - low) / size
         return cls(points, discretization.weights / discretization.volume, axes, discretization.periodic, dtype)
+
+    @cached_property
+    def uniform(self) -> tuple[int, ...] | None:
+        """Points along each axis of a tensor grid of evenly spaced points that fill the box, else None."""
+        if self.axes is None:
+            return None
+        for (x, _), wraps in zip(self.axes, self.periodic, strict=True):
+            even = torch.arange(len(x)).to(x) / max(1, len(x) - (not wraps))
+            if not torch.allclose(x, even, rtol=0, atol=1e-9):
+                return None
+        return tuple(len(x) for x, _ in self.axes)
 
     def sites(self, harmonics: int) -> Sites:
         """Coordinates as kernel and lift see them (see `coordinate_features`), with the weights."""

@@ -110,6 +110,9 @@ class IAENet(Model):
         dense: phi_0 mixes all latent points with full matrices instead of axis by axis; no difference for d = 1.
         direct: harmonics of a linear path beside the branches, with a matrix for each; 0 for none. Default: as
             `modes` if there is a Fourier branch.
+        rasters: points per axis of grids of the network's own; on each, a branch of small convolutions works. Uniform
+            grids that are coarser are refined first.
+        kernel: width of these convolutions in points of the raster, odd.
         recompute: training batches of more points than this (b n in all) keep only the layers' outputs and compute the
             rest again for the gradient, some points at a time: a third more time, several times less memory.
 
@@ -145,10 +148,13 @@ class IAENet(Model):
         depth: int = 1,
         dense: bool = False,
         direct: int | None = None,
+        rasters: Sequence[int] = (),
+        kernel: int = 3,
         recompute: int = 32768,
     ) -> None:
         super().__init__()
         self.recompute = recompute
+        self.raster = max(rasters, default=0)
         self.in_channels, self.out_channels = in_channels, out_channels
         self.periodic = (periodic,) * dim if isinstance(periodic, bool) else tuple(periodic)
         self.harmonics = harmonics
@@ -175,6 +181,8 @@ class IAENet(Model):
                 harmonics=harmonics,
                 axiswise=axiswise,
                 direct=direct,
+                rasters=rasters,
+                kernel=kernel,
                 auxiliary=auxiliary,
                 channel_mlp=channel_mlp,
                 depth=depth,
@@ -258,7 +266,7 @@ class IAENet(Model):
         made = []
         for some in groups(fields, at):
             stacked, target = _stacked([fields[i] for i in some]), at[some[0]]
-            fine = refined(stacked, self.band)
+            fine = refined(stacked, self.band, self.raster)
             source = goal = self._pieces(fine, stacked.discretization, chunk)
             if target.key != fine.discretization.key:
                 goal = self._pieces(interpolate(stacked, target), stacked.discretization, chunk)

@@ -15,11 +15,12 @@ from iaenet.field import Field
 MARGIN = 1.25  # frequencies that a grid must hold, as a multiple of the band
 
 
-def refined(field: Field, modes: int) -> Field:
+def refined(field: Field, modes: int, points: int = 0) -> Field:
     """The field on a uniform grid that holds `modes` harmonics, by trigonometric interpolation; itself if its own does.
 
+    So too if an axis has fewer than so many `points`.
     Each axis is divided as often as it needs, so that the old points are among the new. Axes that are not uniform, and
-    point sets, stay as they are.
+    point sets, stay as they are. A closed axis is continued evenly about its outermost points.
 
     >>> coarse = Discretization.uniform(8, periodic=True)
     >>> wave = refined(Field(coarse, torch.cos(6 * torch.pi * coarse.points)), modes=10)
@@ -29,7 +30,7 @@ def refined(field: Field, modes: int) -> Field:
     source = field.discretization
     if source.axes is None:
         return field
-    times = [_times(axis, source, i, modes) for i, axis in enumerate(source.axes)]
+    times = [_times(axis, source, i, modes, points) for i, axis in enumerate(source.axes)]
     if max(times) == 1:
         return field
     values = field.values if field.batched else field.values[None]
@@ -43,14 +44,17 @@ def refined(field: Field, modes: int) -> Field:
     return Field.unchecked(fine, values if field.batched else values[0])
 
 
-def _times(axis: Tensor, source: Discretization, i: int, modes: int) -> int:
+def _times(axis: Tensor, source: Discretization, i: int, modes: int, points: int) -> int:
     s, (low, high), wraps = len(axis), source.bounds[i].tolist(), source.periodic[i]
-    cells = s if wraps else s - 1
-    even = low + (high - low) * torch.arange(s, dtype=axis.dtype, device=axis.device) / max(1, cells)
-    if s < 3 or not torch.allclose(axis, even, rtol=0, atol=1e-9 * (high - low)):
+    if s < 3:
         return 1
-    held = s / 2 if wraps else s - 1
-    return max(1, math.ceil(MARGIN * modes / held))
+    step = (high - low) / s if wraps else float(axis[-1] - axis[0]) / (s - 1)
+    even = axis[0] + step * torch.arange(s, dtype=axis.dtype, device=axis.device)
+    if not torch.allclose(axis, even, rtol=0, atol=1e-9 * (high - low)):
+        return 1
+    cells = (high - low) / step - 1e-6  # on a closed axis the ends may be left out
+    held = cells / 2 if wraps else cells
+    return max(1, math.ceil(MARGIN * modes / held - 1e-6), math.ceil((points - (not wraps)) / cells - 1e-6))
 
 
 @lru_cache(maxsize=32)
@@ -76,6 +80,8 @@ def _functions(x: Tensor, count: int, periodic: bool) -> Tensor:
 def _divided(source: Discretization, times: tuple[int, ...]) -> Discretization:
     axes = []
     for axis, wraps, (low, high), more in zip(source.axes or (), source.periodic, source.bounds, times, strict=True):
-        cells = (len(axis) - (not wraps)) * more
-        axes.append(axis if more == 1 else low + (high - low) * torch.arange(cells + (not wraps)).to(axis) / cells)
+        s = len(axis)
+        step = ((high - low) / s if wraps else (axis[-1] - axis[0]) / (s - 1)) / more
+        fine = axis[0] + step * torch.arange(s * more if wraps else (s - 1) * more + 1).to(axis)
+        axes.append(axis if more == 1 else fine)
     return Discretization.tensor_grid(*axes, bounds=source.bounds.tolist(), periodic=source.periodic)

@@ -7,7 +7,7 @@ import torch
 
 from iaenet import Discretization, Field, InvalidInputError
 from iaenet.baselines import ResNet, UNet
-from iaenet.baselines.resnet import Convolution, wrapped
+from iaenet.convolution import Convolution, wrapped
 
 NETWORKS = [ResNet, UNet]
 

@@ -6,7 +6,8 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from iaenet.baselines.resnet import Convolution, GridNetwork, Residual
+from iaenet.baselines.resnet import GridNetwork, Residual
+from iaenet.convolution import Convolution
 from iaenet.discretization import Periodic
 from iaenet.model import Presets
 

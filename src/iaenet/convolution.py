@@ -1,0 +1,49 @@
+"""Small convolutions on a grid."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+CONVOLUTIONS: tuple[type[nn.Conv1d | nn.Conv2d | nn.Conv3d], ...] = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+
+
+class Convolution(nn.Module):
+    """Convolution with an odd kernel that keeps the grid: around periodic axes, into zeros beyond closed ones."""
+
+    def __init__(
+        self, channels_in: int, channels_out: int, periodic: tuple[bool, ...], kernel: int = 3, dilation: int = 1
+    ) -> None:
+        super().__init__()
+        self.periodic = periodic
+        self.reach = dilation * (kernel // 2)
+        padding = tuple(0 if wraps else self.reach for wraps in periodic)
+        self.convolution = CONVOLUTIONS[len(periodic) - 1](
+            channels_in,
+            channels_out,
+            kernel,
+            dilation=dilation,
+            padding=padding,  # type: ignore[arg-type] # as many as the dimension
+        )
+        nn.init.normal_(self.convolution.weight, std=1 / math.sqrt(channels_in * kernel ** len(periodic)))
+        assert self.convolution.bias is not None
+        nn.init.zeros_(self.convolution.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Values `(b, c, s_1 .. s_d)` -> `(b, c', s_1 .. s_d)`."""
+        for axis, wraps in enumerate(self.periodic, start=2):
+            if wraps and self.reach:
+                x = wrapped(x, axis, self.reach)
+        return self.convolution(x)
+
+
+def wrapped(x: Tensor, axis: int, reach: int) -> Tensor:
+    """The values continued periodically by `reach` points on both sides of an axis, more than once around if need be.
+
+    >>> wrapped(torch.arange(3)[None], 1, 4).tolist()
+    [[2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0]]
+    """
+    size = x.shape[axis]
+    turns, rest = divmod(reach, size)
+    before, after = x.narrow(axis, size - rest, rest), x.narrow(axis, 0, rest)
+    return torch.cat([before, *[x] * (2 * turns + 1), after], dim=axis)
