@@ -19,8 +19,7 @@ from torch import Tensor, nn
 from iaenet.axiswise import AxiswiseDecoder, AxiswiseEncoder
 from iaenet.coefficients import CoefficientIAE
 from iaenet.convolution import Convolution
-from iaenet.domain import Domain, Identity
-from iaenet.domain.raster import Raster
+from iaenet.domain import Domain, Identity, Raster
 from iaenet.geometry import Basis, Geometry, Sites, coordinate_count
 from iaenet.integral import IntegralDecoder, IntegralEncoder, KernelOptions
 from iaenet.latent import LatentNetwork

@@ -365,11 +365,12 @@ def _stacked(fields: list[Field]) -> Field:
 
 
 FOURIER = {"domains": ("fourier",)}
+RASTER = {"rasters": (24,), "post_blocks": 0}
 # Sizes by dimension (3 stands for 3 and more). docs/research.md says why `small` has no branch on the points.
 PRESETS: dict[str, dict[int, dict[str, Any]]] = {
     "small": {
         1: {"width": 64, "latent": 32, "blocks": 2, "modes": 24, "post_modes": 16, **FOURIER},
-        2: {"latent": 16, "blocks": 3, "modes": 16, "direct": 6, "post_modes": 12, "harmonics": 3, **FOURIER},
+        2: {"latent": 16, "blocks": 3, "modes": 12, "direct": 6, "harmonics": 3, **RASTER, **FOURIER},
         3: {"width": 16, "latent": 6, "blocks": 3, "modes": 4, "post_modes": 4, "harmonics": 2, **FOURIER},
     },
     "base": {
