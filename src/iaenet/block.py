@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from iaenet.axiswise import AxiswiseDecoder, AxiswiseEncoder
 from iaenet.coefficients import CoefficientIAE
-from iaenet.convolution import Convolution
+from iaenet.convolution import RasterConvolutions
 from iaenet.domain import Domain, Identity, Raster
 from iaenet.geometry import Basis, Geometry, Sites, coordinate_count
 from iaenet.integral import IntegralDecoder, IntegralEncoder, KernelOptions
@@ -147,9 +147,12 @@ class PointBranch(nn.Module):
 
 
 class DomainBranch(nn.Module):
-    """`F^-1 Phi(F a)`: an IAE on the coefficients of a domain, which are the same on every discretization."""
+    """`F^-1 Phi(F a)`: an IAE on the coefficients of a domain, which are the same on every discretization.
 
-    def __init__(self, domain: Domain, iae: CoefficientIAE) -> None:
+    The values on a raster are such coefficients, too; there Phi are convolutions.
+    """
+
+    def __init__(self, domain: Domain | Raster, iae: CoefficientIAE | RasterConvolutions) -> None:
         super().__init__()
         self.domain = domain
         self.iae = iae
@@ -199,38 +202,7 @@ class DirectBranch(nn.Module):
         return self.convolution.expand(code, geometry)
 
 
-class RasterBranch(nn.Module):
-    """`R^-1 C_2 sigma(C_1 R a)`: convolutions on a grid of the network's own, for what happens between neighbours."""
-
-    def __init__(self, raster: Raster, channels: int, periodic: tuple[bool, ...], kernel: int) -> None:
-        super().__init__()
-        self.raster = raster
-        self.shape = (raster.count,) * len(periodic)
-        self.network = nn.Sequential(
-            Convolution(channels, channels, periodic, kernel),
-            nn.GELU(),
-            Convolution(channels, channels, periodic, kernel),
-        )
-
-    def local(self, a: Tensor, geometry: Geometry) -> Tensor:  # noqa: ARG002 - as in PointBranch
-        """Nothing beyond the values themselves."""
-        return a
-
-    def reduce(self, a: Tensor, z: Tensor, geometry: Geometry) -> Tensor:  # noqa: ARG002
-        """Values on the raster."""
-        return self.raster.forward(a, geometry)
-
-    def latent(self, values: Tensor) -> Tensor:
-        """The convolutions."""
-        grid = values.unflatten(1, self.shape).movedim(-1, 1)
-        return self.network(grid).movedim(1, -1).flatten(1, -2)
-
-    def expand(self, code: Tensor, a: Tensor, z: Tensor, geometry: Geometry) -> Tensor:  # noqa: ARG002
-        """Values `(b, n, c)` at the points of `geometry`."""
-        return self.raster.inverse(code, geometry)
-
-
-Branch = PointBranch | DomainBranch | DirectBranch | RasterBranch
+Branch = PointBranch | DomainBranch | DirectBranch
 
 
 class IAEBlock(nn.Module):
@@ -239,6 +211,7 @@ class IAEBlock(nn.Module):
     The input a itself goes into the merge beside the branches, as in the authors' implementation.
     `inputs` is how many earlier outputs are merged: i for dense skips, 1 otherwise. `residual` adds a linear map of the
     input before the activation (eq. resnet). `direct` is the highest frequency of the direct path, 0 for none.
+    Each of the `rasters` adds a branch of convolutions, `kernel` points wide.
     """
 
     def __init__(
@@ -283,7 +256,8 @@ class IAEBlock(nn.Module):
                 branches.append(DomainBranch(domain, tables))
         if direct:
             branches.append(DirectBranch(SpectralConvolution(channels, channels, direct, periodic)))
-        branches += [RasterBranch(Raster(count), channels, periodic, kernel) for count in rasters]
+        for count in rasters:
+            branches.append(DomainBranch(Raster(count), RasterConvolutions(count, channels, periodic, kernel)))
         self.branches: Sequence[Branch] = nn.ModuleList(branches)  # type: ignore[assignment]
         # M on [a, branches] is linear: the hidden layer of the paper's M costs about half a block (docs/maths.md).
         self.merge = linear(channels * (1 + len(branches)), channels)
@@ -298,8 +272,8 @@ class IAEBlock(nn.Module):
         for branch in self.branches:
             if isinstance(branch, DirectBranch):
                 found.append((branch.convolution.analysis, branch.convolution.synthesis))
-            elif isinstance(branch, RasterBranch):
-                found.append(branch.raster.bases)
+            elif isinstance(branch, DomainBranch) and isinstance(branch.domain, Raster):
+                found.append(branch.domain.bases)
             elif isinstance(branch, DomainBranch) and hasattr(branch.domain, "basis"):
                 found.append((branch.domain.basis, branch.domain.basis))
         return found

@@ -47,3 +47,18 @@ def wrapped(x: Tensor, axis: int, reach: int) -> Tensor:
     turns, rest = divmod(reach, size)
     before, after = x.narrow(axis, size - rest, rest), x.narrow(axis, 0, rest)
     return torch.cat([before, *[x] * (2 * turns + 1), after], dim=axis)
+
+
+class RasterConvolutions(nn.Module):
+    """`C_2 sigma(C_1 v)` on the values of a `Raster`: what happens between neighbours."""
+
+    def __init__(self, count: int, channels: int, periodic: tuple[bool, ...], kernel: int) -> None:
+        super().__init__()
+        self.shape = (count,) * len(periodic)
+        self.first = Convolution(channels, channels, periodic, kernel)
+        self.second = Convolution(channels, channels, periodic, kernel)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Values `(b, count^d, c)` -> `(b, count^d, c)`."""
+        grid = values.unflatten(1, self.shape).movedim(-1, 1)
+        return self.second(nn.functional.gelu(self.first(grid))).movedim(1, -1).flatten(1, -2)
