@@ -161,6 +161,8 @@ class IAENet(Model):
         self.axiswise = axiswise
         if len(self.periodic) != dim:
             raise InvalidInputError(f"periodic must be one flag or {dim} of them, got {len(self.periodic)}")
+        if kernel < 1 or kernel % 2 == 0:
+            raise InvalidInputError(f"kernel must be odd, got {kernel}")
         if skips not in ("dense", "residual", "none"):
             raise InvalidInputError(f"skips must be 'dense', 'residual' or 'none', got {skips!r}")
         branches = [_domain(domain, modes) for domain in domains]
