@@ -13,6 +13,7 @@ from iaenet import CorruptFileError, Discretization, Field, InvalidInputError, M
 from iaenet.checkpoint import SUMS, load_checkpoint, save_checkpoint
 from iaenet.cli import main
 from iaenet.model import Accepts
+from iaenet.operator import Operator
 from iaenet.problems.problem import Channel
 from iaenet.run_folder import RunFolder
 from iaenet.runs import _split
@@ -59,6 +60,13 @@ def test_twice_is_the_same(file, made, tmp_path):
     assert (tmp_path / "run" / "metrics.json").read_bytes() == (made / "metrics.json").read_bytes()
     assert outcome(tmp_path / "run") == outcome(made)
     assert all(torch.equal(again.state_dict()[name], value) for name, value in weights(made).items())
+
+
+def test_options_of_another_version_are_named(made):
+    document = load(made).to_json()
+    document["model"]["options"]["wings"] = 2
+    with pytest.raises(InvalidInputError, match="made by another version of iaenet.*'wings'"):
+        Operator.from_json(document)
 
 
 def test_another_seed_is_another_training(file, made, tmp_path):

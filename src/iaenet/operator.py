@@ -72,7 +72,10 @@ class Operator(nn.Module):
             name = document["model"]["name"]
             if name is None:
                 raise InvalidInputError("this network is no model that can be named: give it, as in load(run, MyNet())")
-            network = model_class(name)(**document["model"]["options"])
+            try:
+                network = model_class(name)(**document["model"]["options"])
+            except TypeError as error:
+                raise InvalidInputError(f"this network was made by another version of {name}: {error}") from None
         of_inputs, of_outputs = (Normalizer.from_json(json.dumps(document[side])) for side in ("inputs", "outputs"))
         return cls(network, of_inputs, of_outputs, document["about"])
 
