@@ -65,7 +65,7 @@ def test_twice_is_the_same(file, made, tmp_path):
 def test_options_of_another_version_are_named(made):
     document = load(made).to_json()
     document["model"]["options"]["wings"] = 2
-    with pytest.raises(InvalidInputError, match="made by another version of iaenet.*'wings'"):
+    with pytest.raises(InvalidInputError, match=r"made by another version of iaenet.*'wings'"):
         Operator.from_json(document)
 
 
