@@ -93,3 +93,19 @@ def test_the_axis_may_end_before_the_domain_does():
     finest = answer(1024)
     assert (answer(16) - finest).norm() < 0.1 * finest.norm()
     assert (answer(64) - finest).norm() < 0.02 * finest.norm()
+
+
+@pytest.mark.parametrize("size", [12, 20])
+def test_a_network_with_rasters_streams(size):
+    """Also on the raster's own points, which pass unchanged only as a whole; gradients too."""
+    torch.manual_seed(0)
+    net = IAENet(1, 1, dim=2, width=8, modes=4, blocks=2, post_blocks=0, domains=["fourier"], rasters=[12]).double()
+    field = Field(Discretization.uniform((size, size)), torch.randn(3, size**2, 1, dtype=torch.float64))
+    results = []
+    for chunk in (None, 50):
+        net.zero_grad()
+        output = net(field, chunk=chunk).values
+        output.square().sum().backward()
+        results.append([output.detach(), *(p.grad.clone() for p in net.parameters())])
+    for whole, streamed in zip(*results, strict=True):
+        assert torch.allclose(whole, streamed, rtol=1e-9, atol=1e-9 * float(whole.abs().max()))
