@@ -86,7 +86,7 @@ def test_scattered_points_in_the_square_approach_the_grid():
         with torch.no_grad():
             errors.append(mismatch(model(smooth(scattered)).values, model(fine, at=scattered).values))
     assert errors[1] < errors[0] / 2
-    assert errors[1] < 0.1  # the quadrature error of Voronoi cells: the function has 25 oscillating products
+    assert errors[1] < 0.02  # the function has 25 oscillating products
 
 
 @pytest.mark.parametrize("domains", [[Identity()], [Fourier(8)], [Wavelet(4)], [Identity(), Fourier(8), Wavelet(4)]])

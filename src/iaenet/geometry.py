@@ -8,16 +8,19 @@ from typing import Protocol, cast
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from iaenet import fast, quadrature
 from iaenet.discretization import Discretization
+from iaenet.errors import InvalidInputError
 from iaenet.line_rule import IN_SPLINE, local_cubics, spline
+from iaenet.plane_rule import NEIGHBOURS, ScatteredTaps
 from iaenet.pointwise import full_precision
 from iaenet.recent import recent
 
-# Points on a line beyond this many are dense enough for weighted sums (and these can be streamed).
-DENSE = 2**17
+# Points beyond this many, on a line or in a square, are dense enough for weighted sums (and these can be streamed).
+DENSE = {1: 2**17, 2: 2**14}
 
 
 class Basis(Protocol):
@@ -69,6 +72,7 @@ class Geometry:
         self.n = points.shape[0]
         self.whole: tuple[Geometry, slice] | None = None  # the geometry that this one is a piece of, and where
         self._made: dict[tuple[object, ...], tuple[Tensor, ...]] = {}
+        self._taps: ScatteredTaps | None = None  # kept while bases are prepared, since all need it
 
     @classmethod
     def of(cls, discretization: Discretization, dtype: torch.dtype) -> "Geometry":
@@ -108,10 +112,10 @@ class Geometry:
         return tuple(parts)
 
     def _best_weights(self) -> Tensor:
-        """The weights; of uneven points on a line, those of the integral of a cubic interpolant."""
+        """The weights; of uneven points, those of the integral of an interpolant."""
         whole, places = self.whole or (self, slice(None))
-        if self.axes is None and whole._is_line():
-            return whole._make(("weights",), lambda: (whole._line_rule(Constant()),))[0][0, places]
+        if whole._is_uneven:
+            return whole._make(("weights",), lambda: (whole._interpolated(Constant()),))[0][0, places]
         return self.weights
 
     def prepare(self, harmonics: int, bases: Sequence[tuple[Basis, Basis]]) -> None:
@@ -120,6 +124,7 @@ class Geometry:
         for analysis, synthesis in bases:
             self._analysis(analysis)
             self._synthesis(synthesis)
+        self._taps = None
 
     def analyse(self, basis: Basis, values: Tensor) -> Tensor:
         """`c_p = sum_i w_i B_p(x_i) f(x_i)`: values `(b, n, c)` -> coefficients `(b, p_1 ... p_d, c)`."""
@@ -182,39 +187,63 @@ class Geometry:
         return (product,)
 
     def _weighted(self, basis: Basis) -> tuple[Tensor, ...]:
-        if self.whole is not None and self.axes is None:
-            whole, places = self.whole
-            if whole._is_line():
-                return (whole._analysis(basis)[0][:, places],)
-        elif self._is_line():
-            return (self._line_rule(basis),)
+        whole, places = self.whole or (self, slice(None))
+        if whole._is_uneven:
+            return (whole._interpolated(basis) if whole is self else whole._analysis(basis)[0][:, places],)
         weights = (self.weights,) if self.axes is None else tuple(w for _, w in self.axes)
         return tuple((B * w[:, None]).T if B.numel() else B for B, w in zip(self._plain(basis), weights, strict=True))
 
-    def _is_line(self) -> bool:
-        """Whether these are uneven points on an axis, weighted by their cells: weighted sums are not the best rule."""
-        if self.axes is not None or len(self.periodic) > 1 or self.n > DENSE:
+    @cached_property
+    def _is_uneven(self) -> bool:
+        """Whether these are uneven points, weighted by their cells: weighted sums are not the best rule."""
+        d = len(self.periodic)
+        if self.axes is not None or d not in DENSE or self.n > DENSE[d]:
             return False
-        x = self.points[:, 0].cpu().numpy()
-        excess = quadrature.trapezoid(x, 0.0, 1.0, self.periodic[0]) - self.weights.cpu().numpy()
+        points, weights = self.points.cpu().numpy(), self.weights.cpu().numpy()
+        if d == 1:
+            return self._is_uneven_line(points[:, 0], weights)
+        nodes, places = np.unique(points, axis=0, return_inverse=True)
+        if len(nodes) < NEIGHBOURS:
+            return False
+        if np.prod([len(np.unique(along)) for along in points.T]) == len(nodes):
+            return False  # a tensor grid, on which a weighted sum is the best rule there is
+        try:
+            cells = quadrature.voronoi(points.copy(), np.array([[0.0, 1.0]] * d), self.periodic)
+        except InvalidInputError:
+            return False
+        return bool(np.abs(np.bincount(places.ravel(), cells - weights)).max() < 1e-9)
+
+    def _is_uneven_line(self, x: NDArray[np.float64], weights: NDArray[np.float64]) -> bool:
+        excess = quadrature.trapezoid(x, 0.0, 1.0, self.periodic[0]) - weights
         nodes, places = np.unique(x, return_inverse=True)
         if np.allclose(np.diff(nodes), 1 / (len(nodes) - (not self.periodic[0]) or 1), rtol=1e-6, atol=0):
             return False  # on even points a weighted sum is the best rule there is
         return bool(np.abs(np.bincount(places, excess)).max() < 1e-9)  # coinciding points may share in any way
 
-    def _line_rule(self, basis: Basis) -> Tensor:
-        """`int B_p(x) I[f](x) dx`, I an interpolant: weights `(p, n)` for points on a line.
+    def _interpolated(self, basis: Basis) -> Tensor:
+        """`int B_p(x) I[f](x) dx`, I an interpolant: weights `(p, n)` for uneven points.
 
         A sum of `w_i B_p(x_i) f(x_i)` is useless once B_p oscillates faster than the largest gap between points; the
-        integral of an interpolant is not. I is a smoothing spline, or, for many points, local cubics.
+        integral of an interpolant is not.
         """
+        points = self.points.cpu().numpy()
+        nodes, places, counts = np.unique(points, axis=0, return_inverse=True, return_counts=True)
+        places = places.ravel()
+        if len(self.periodic) == 1:
+            rule = self._line_rule(nodes[:, 0], basis)
+        else:
+            if self._taps is None:
+                self._taps = ScatteredTaps(nodes, self.periodic)
+            rule = self._taps.rule(lambda x, axis: basis.functions(x, self.periodic[axis]))
+        return (rule[places] / torch.from_numpy(counts[places])[:, None]).T.to(self.points.device)
+
+    def _line_rule(self, nodes: NDArray[np.float64], basis: Basis) -> Tensor:
+        """Of nodes on a line, in order. I is a smoothing spline, or, for many points, local cubics."""
         wraps = self.periodic[0]
-        nodes, places, counts = np.unique(self.points[:, 0].cpu().numpy(), return_inverse=True, return_counts=True)
         size = max(1024, 4 * len(nodes))
         fine = Discretization.uniform(size if wraps else size + 1, periodic=wraps)
         functions = basis.functions(fine.points[:, 0], wraps) * fine.weights[:, None]
-        rule = (spline if len(nodes) in IN_SPLINE else local_cubics)(nodes, fine.points[:, 0], functions, wraps)
-        return (rule[places] / torch.from_numpy(counts[places])[:, None]).T.to(self.points.device)
+        return (spline if len(nodes) in IN_SPLINE else local_cubics)(nodes, fine.points[:, 0], functions, wraps)
 
     def _make(self, key: tuple[object, ...], maker: Callable[[], tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
         if key in self._made:
