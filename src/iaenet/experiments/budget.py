@@ -1,7 +1,8 @@
 """How many epochs fit into the time that every row gets.
 
 The number is fixed before the training and kept, so that a training which was stopped goes on to the same end, and so
-that the same seed gives the same weights on any machine that is told the number.
+that the same seed gives the same weights on any machine that is told the number. It is found by the processor's time,
+which other work on the machine hardly changes; the training itself may then take longer by the clock on the wall.
 """
 
 import statistics
@@ -33,7 +34,7 @@ def epochs_within(training: Training, material: Material) -> tuple[int, float]:
 
 
 def step_seconds(training: Training, material: Material) -> float:
-    """Median time of a training step, in a training on a few samples that is then forgotten.
+    """Median processor time of a training step, in a training on a few samples that is then forgotten.
 
     Its first epoch does what is done once for each set of points, and is not counted.
     """
@@ -58,12 +59,12 @@ class Clock:
 
     def __call__(self, _title: str) -> Any:
         """The function to call after each step."""
-        self.times = [time.perf_counter()]
+        self.times = [time.process_time()]
         return self.step
 
     def step(self, done: int, total: int, _note: str = "") -> None:
         """Note a step."""
-        self.times.append(time.perf_counter())
+        self.times.append(time.process_time())
         self.each = max(1, total // EPOCHS)
         if done >= 2 * self.each and self.times[-1] - self.times[0] > self.limit:
             raise Enough

@@ -157,8 +157,9 @@ def facts(result: Result) -> list[str]:
         found.append(f"Samples: {samples}; trained at resolution {trained}; the same for every row.")
     if result.get("budget_seconds"):
         found.append(
-            f"Every row gets {result['budget_seconds']:g} seconds of training, at the learning rate that did best on "
-            "the validation samples in short trials. The best epoch is that of the lowest validation error."
+            f"Every row gets the epochs that {result['budget_seconds']:g} seconds of training pay for, at the learning "
+            "rate that did best on the validation samples in short trials. Seconds in the table are by the clock, with "
+            "whatever else the machine was doing. The best epoch is that of the lowest validation error."
         )
     if "parts" in result:
         found.append(f"Made of {', '.join(dict.fromkeys(result['parts'].values()))}.")

@@ -58,7 +58,7 @@ class Preset:
     spread: each training sample is given at one of the training resolutions only. Default false.
     home: the resolution that rows are ranked at. Default: the first of the training.
     parameters: of the problem, where they differ from the table's.
-    budget: seconds of training that every row gets; 0: `epochs` epochs each. Default 0.
+    budget: seconds of a processor that every row may train for; 0: `epochs` epochs each. Default 0.
     epochs: see budget. Default 1.
     most_epochs: limit of what the budget gives. Default 500.
     rates: learning rates to try; the best on the validation samples is taken. Default 0.001 and 0.003.
