@@ -91,3 +91,24 @@ def test_points_on_lines_and_points_that_nearly_coincide(kind):
     rule = ScatteredTaps(nodes, (False, False)).rule(ones)[:, 0]
     assert abs(rule.sum() - 1) < 1e-8
     assert rule.abs().sum() < 4
+
+
+def on_grid(taps, values):
+    return np.concatenate([piece.T @ values for piece in taps.pieces])
+
+
+@pytest.mark.parametrize(("region", "most"), [("square", 1.3), ("disc", 3.0), ("corner", 6.0)])
+def test_noise_is_not_amplified_and_nothing_runs_away_outside(region, most):
+    """The corner is a tenth of the square, and continued over all of it."""
+    rng = np.random.default_rng(6)
+    points = rng.random((3000, 2))
+    inside = {
+        "square": points[:300],
+        "disc": points[((points - 0.5) ** 2).sum(axis=1) < 0.2][:300],
+        "corner": points[(points < 0.3).all(axis=1)],
+    }[region]
+    taps = ScatteredTaps(inside, (False, False))
+    smooth = on_grid(taps, np.cos(4 * inside[:, 0]) * np.sin(5 * inside[:, 1] + 1))
+    assert np.abs(smooth).max() < 1.2
+    noise = on_grid(taps, rng.standard_normal(len(inside)))
+    assert np.sqrt(np.mean(noise**2)) < most

@@ -16,8 +16,9 @@ NEIGHBOURS = 16
 CELLS = 48, 256  # of the fine grid along an axis
 FINER = 2.5  # cells for each of the points along an axis
 AT_A_TIME = 8192  # places of the fine grid
-# Added to the diagonal, distances in units of the neighbourhood: values at nearly the same place are averaged.
-NOISE = 1e-5
+# Variance of the noise that values are taken to have, distances in units of the neighbourhood: values at nearly the
+# same place are averaged, so that noise is not amplified.
+NOISE = 3e-3
 FLAT = 1e-9  # for neighbours on one line: across it the interpolant is constant
 
 Array = NDArray[np.float64]
@@ -79,6 +80,10 @@ def _around(nodes: Array, periodic: tuple[bool, ...]) -> tuple[Array, NDArray[np
 def _weights(tree: KDTree, images: Array, places: Array) -> tuple[NDArray[np.int64], Array]:
     """Indices and weights `(s, k)` of the interpolant at `places (s, 2)`."""
     k = NEIGHBOURS
+    # Farther from the nearest point than half of what its own neighbours reach, the interpolant goes on as a constant.
+    away, nearest = tree.query(places)
+    reach = tree.query(images[nearest], k)[0][:, -1] / 2
+    places = images[nearest] + np.minimum(1.0, reach / np.maximum(away, reach))[:, None] * (places - images[nearest])
     distance, index = tree.query(places, k)
     size = distance[:, -1, None, None]
     x = (images[index] - places[:, None]) / size  # (s, k, 2), within the unit disc
