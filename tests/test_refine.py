@@ -60,3 +60,13 @@ def test_a_coarse_grid_gives_what_a_fine_one_gives(monkeypatch, periodic):
     with_it = mismatch()
     monkeypatch.setattr(iae_net, "refined", lambda field, *_: field)
     assert with_it < min(0.05, mismatch() / 3)
+
+
+@pytest.mark.parametrize("periodic", [True, False])
+def test_a_grid_of_cell_centres_is_taken(periodic):
+    """Its points do not begin where the domain does."""
+    centres = Discretization.tensor_grid((torch.arange(8).double() + 0.5) / 8, periodic=periodic, bounds=[(0, 1)])
+    fine = refined(waves(centres), modes=12)
+    assert fine.discretization.n == (8 if periodic else 15)
+    old = fine.values if periodic else fine.values[::2]
+    assert torch.allclose(old, waves(centres).values, atol=1e-9)

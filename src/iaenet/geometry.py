@@ -19,7 +19,7 @@ from iaenet.plane_rule import NEIGHBOURS, ScatteredTaps
 from iaenet.pointwise import full_precision
 from iaenet.recent import recent
 
-# Points beyond this many, on a line or in a square, are dense enough for weighted sums (and these can be streamed).
+# Uneven points beyond this many, on a line or in a square, are integrated by weighted sums, which can be streamed.
 DENSE = {1: 2**17, 2: 2**14}
 
 

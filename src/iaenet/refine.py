@@ -16,11 +16,11 @@ MARGIN = 1.25  # frequencies that a grid must hold, as a multiple of the band
 
 
 def refined(field: Field, modes: int, points: int = 0) -> Field:
-    """The field on a uniform grid that holds `modes` harmonics, by trigonometric interpolation; itself if its own does.
+    """The field on a uniform grid that holds `modes` harmonics and has so many `points` along every axis.
 
-    So too if an axis has fewer than so many `points`.
-    Each axis is divided as often as it needs, so that the old points are among the new. Axes that are not uniform, and
-    point sets, stay as they are. A closed axis is continued evenly about its outermost points.
+    By trigonometric interpolation; the field itself if its grid is fine enough. Each axis is divided as often as it
+    needs, so that the old points are among the new. A closed axis is continued evenly about its outermost points, a
+    periodic one begins where the domain does. Other axes, and point sets, stay as they are.
 
     >>> coarse = Discretization.uniform(8, periodic=True)
     >>> wave = refined(Field(coarse, torch.cos(6 * torch.pi * coarse.points)), modes=10)
@@ -48,13 +48,14 @@ def _times(axis: Tensor, source: Discretization, i: int, modes: int, points: int
     s, (low, high), wraps = len(axis), source.bounds[i].tolist(), source.periodic[i]
     if s < 3:
         return 1
-    step = (high - low) / s if wraps else float(axis[-1] - axis[0]) / (s - 1)
-    even = axis[0] + step * torch.arange(s, dtype=axis.dtype, device=axis.device)
+    start, step = (low, (high - low) / s) if wraps else (axis[0], float(axis[-1] - axis[0]) / (s - 1))
+    even = start + step * torch.arange(s, dtype=axis.dtype, device=axis.device)
     if not torch.allclose(axis, even, rtol=0, atol=1e-9 * (high - low)):
         return 1
-    cells = (high - low) / step - 1e-6  # on a closed axis the ends may be left out
+    cells = (high - low) / step  # on a closed axis not a whole number if points end before the domain does
     held = cells / 2 if wraps else cells
-    return max(1, math.ceil(MARGIN * modes / held - 1e-6), math.ceil((points - (not wraps)) / cells - 1e-6))
+    needed = max(MARGIN * modes / held, (points - (not wraps)) / cells)
+    return max(1, math.ceil(needed - 1e-6))
 
 
 @lru_cache(maxsize=32)
