@@ -1,6 +1,7 @@
 """IAE-Net: a map between functions, on whatever points they are sampled."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 import torch
@@ -292,7 +293,7 @@ class IAENet(Model):
         ]
         sizes = [sum(g.counts) for g in groups]
         for number, layer in enumerate(self.layers if groups else ()):
-            reduced = [_total([site.reduce(layer) for site in group]) for group in sources]
+            reduced = [_total(site.reduce(layer) for site in group) for group in sources]
             codes = _latent(layer, [torch.cat(branch) for branch in zip(*reduced, strict=True)])
             shares = zip(*[code.split(sizes) for code in codes], strict=True)
             last = number == len(self.layers) - 1
@@ -355,9 +356,9 @@ def _latent(layer: Layer, moments: list[Tensor]) -> list[Tensor]:
         return layer.latent(moments)
 
 
-def _total(parts: list[list[Tensor]]) -> list[Tensor]:
-    """Sum over the pieces of a function of what each branch integrated."""
-    return [branch[0] if len(branch) == 1 else torch.stack(branch).sum(0) for branch in zip(*parts, strict=True)]
+def _total(parts: Iterable[list[Tensor]]) -> list[Tensor]:
+    """Sum over the pieces of a function of what each branch integrated, one after the other: none is kept."""
+    return reduce(lambda total, part: [one + other for one, other in zip(total, part, strict=True)], parts)
 
 
 def _stacked(fields: list[Field]) -> Field:
