@@ -140,7 +140,18 @@ def test_boundary_values_are_extended_to_the_mesh(folder):
         assert torch.allclose(h.values[here], value, atol=1e-5)  # on the boundary itself nothing changes
     column = (x - x[y.argmax()]).abs() < 1e-9
     assert float(h.values[column].std()) < 1e-5  # constant along y
+
+
+def test_boundary_values_on_every_mesh_become_the_same_function_on_a_grid(folder):
+    parameters = {"mesh_size": 0.2, "correlation": 0.5}
+    data = Data("darcy-notch", parameters, (3, 1, 0), (16,), 0)
     learnt = material(replace(FNO, data=data, inputs="extended"), folder)
-    assert all(one.discretization.key == other.discretization.key for one, other in learnt.data)
-    asked = learnt.asked(lambda field, at: (field, at))(given, wanted.discretization)
-    assert asked[0].discretization.key == asked[1].key == wanted.discretization.key
+    grid = learnt.data[0][0].discretization
+    assert grid.axes is not None
+    assert all(one.discretization.key == grid.key for one, _ in learnt.data)
+    both = made(replace(data, resolutions=(16, 32)), folder)
+    asked = learnt.asked(lambda field, at: (field, at))
+    coarse, fine = (asked(pair[0], pair[1].discretization) for pair in (both[0], both[1]))
+    assert (coarse[1].n, fine[1].n) == (247, 640)  # outputs stay where they are
+    assert coarse[0].discretization.key == fine[0].discretization.key == grid.key
+    assert torch.allclose(coarse[0].values, fine[0].values, atol=2e-3)

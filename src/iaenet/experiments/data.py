@@ -17,7 +17,8 @@ from iaenet.model import Pair
 from iaenet.resample import interpolate
 
 Note = Callable[[str], None]
-Bring = Callable[[Field, Discretization], Field]  # an input, and where its output is asked for
+Bring = Callable[[Field], Field]
+ALONG, ACROSS = 24, 8  # points of a grid for functions of the first coordinate alone, along it and across
 
 
 def made(data: Data, folder: Path, workers: int = 1, note: Note | None = None) -> Dataset:
@@ -72,8 +73,7 @@ class Material:
         bring = self.bring
 
         def brought(field: Field, at: Discretization | None = None) -> Field:
-            target = field.discretization if at is None else at
-            found: Field = operator(bring(field, target), target)
+            found: Field = operator(bring(field), field.discretization if at is None else at)
             return found
 
         return brought
@@ -87,11 +87,13 @@ def material(training: Training, folder: Path, workers: int = 1, note: Note | No
     train, held = whole.select(split="train"), whole.select(split="validation")
     if training.inputs == "given":
         return Material(whole, None, len(train), len(held))
-    place = fixed_sensors(train)
-    bring: Bring = extended if training.inputs == "extended" else lambda field, _target: interpolate(field, place)
-    pairs, checks = (
-        [(bring(given, wanted.discretization), wanted) for given, wanted in part] for part in (train, held)
-    )
+    on_grid = training.inputs == "extended"
+    place, to = (grid_of(train), extended) if on_grid else (fixed_sensors(train), interpolate)
+
+    def bring(field: Field) -> Field:
+        return to(field, place)
+
+    pairs, checks = ([(bring(given), wanted) for given, wanted in part] for part in (train, held))
     return Material(pairs, checks, len(train), len(held), bring)
 
 
@@ -120,6 +122,12 @@ def spread(data: Dataset) -> Dataset:
     resolutions = data.resolutions
     entries = [data.entry(i) for i in range(len(data))]
     return data.subset([i for i, e in enumerate(entries) if e.resolution == resolutions[e.sample % len(resolutions)]])
+
+
+def grid_of(train: Dataset) -> Discretization:
+    """The grid that values on the boundary are extended to: the same whatever the mesh, so it is integrated alike."""
+    box = train[0][0].discretization.bounds.tolist()
+    return Discretization.uniform((ALONG, *[ACROSS] * (len(box) - 1)), bounds=box)
 
 
 def fixed_sensors(train: Dataset) -> Discretization:

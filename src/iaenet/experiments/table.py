@@ -24,8 +24,8 @@ class Row:
     recipe: what is trained differently from the other rows, see `iaenet.recipe.Recipe`.
     resample: train with eq. (loss), weight 1, on the preset's `resample` grids. Default false.
     inputs: given, as the data have them; sensors, interpolated to the points of the training inputs (to a uniform grid
-        of as many if these differ), for networks with fixed sensors; extended, from the boundary to the points of the
-        output, constant along all axes but the first. Default given.
+        of as many if these differ), for networks with fixed sensors; extended, from the boundary to a grid of the
+        box around the domain, constant along all axes but the first. Default given.
     headline: trained with the preset's `headline_seeds`. Default false.
     presets: the presets that have this row. Default all.
     published: the published row to compare with, if it has another name; `none` if there is none. Default: same name.
