@@ -1,5 +1,6 @@
 """Pictures of sampled functions."""
 
+import io
 import os
 from dataclasses import dataclass, replace
 from typing import Any
@@ -40,9 +41,13 @@ def picture(dataset: Dataset, path: str | os.PathLike[str], samples: int = 3) ->
 
 
 def save(figure: Any, path: str | os.PathLike[str]) -> None:
-    """Write a matplotlib figure as PNG, in full or not at all."""
-    with replacing(path) as beside:
-        figure.savefig(beside, format="png", dpi=110, bbox_inches="tight", pad_inches=0.1)
+    """Write a matplotlib figure as PNG of 256 colours, which are enough, in full or not at all."""
+    from PIL import Image
+
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=110, bbox_inches="tight", pad_inches=0.1)
+    with Image.open(drawn) as picture, replacing(path) as beside:
+        picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(beside, format="png", optimize=True)
 
 
 def draw_samples(dataset: Dataset, samples: int = 3) -> Any:
