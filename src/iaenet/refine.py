@@ -19,8 +19,8 @@ def refined(field: Field, modes: int, points: int = 0) -> Field:
     """The field on a uniform grid that holds `modes` harmonics and has so many `points` along every axis.
 
     By trigonometric interpolation; the field itself if its grid is fine enough. Each axis is divided as often as it
-    needs, so that the old points are among the new. A closed axis is continued evenly about its outermost points, a
-    periodic one begins where the domain does. Other axes, and point sets, stay as they are.
+    needs, so that the old points are among the new. A closed axis may end before the domain does; a periodic one begins
+    where the domain does. Other axes, and point sets, stay as they are.
 
     >>> coarse = Discretization.uniform(8, periodic=True)
     >>> wave = refined(Field(coarse, torch.cos(6 * torch.pi * coarse.points)), modes=10)
@@ -62,12 +62,36 @@ def _times(axis: Tensor, source: Discretization, i: int, modes: int, points: int
 def continuation(s: int, times: int, periodic: bool) -> Tensor:
     """Matrix `(s', s)` from values on a uniform axis to those on one with `times` as many cells.
 
-    The trigonometric polynomial through the values: of the period, or of cosines of half periods.
+    The trigonometric polynomial of the period through the values; on a closed axis a parabola with the slopes at the
+    ends, and cosines of half periods for the rest, which goes on evenly beyond the ends without a kink.
+
+    >>> x = torch.linspace(0, 1, 9, dtype=torch.float64)
+    >>> bool(torch.allclose(continuation(5, 2, periodic=False) @ x[::2] ** 2, x**2))
+    True
     """
     cells = s if periodic else s - 1
     fine = torch.arange(cells * times + (not periodic), dtype=torch.float64) / (cells * times)
     coarse = torch.arange(s, dtype=torch.float64) / cells
-    return torch.linalg.solve(_functions(coarse, s, periodic), _functions(fine, s, periodic), left=False)
+    waves = torch.linalg.solve(_functions(coarse, s, periodic), _functions(fine, s, periodic), left=False)
+    if periodic:
+        return waves
+    slopes = _slopes(s)
+    return waves + (_parabolas(fine) - waves @ _parabolas(coarse)) @ slopes
+
+
+def _slopes(s: int) -> Tensor:
+    """Matrix `(2, s)` from values on a closed axis to the slopes at its ends, exact for cubics."""
+    m = min(4, s)
+    k = torch.arange(m, dtype=torch.float64)
+    forward = torch.linalg.solve(k ** k[:, None], (s - 1) * (k == 1).double())
+    slopes = torch.zeros(2, s, dtype=torch.float64)
+    slopes[0, :m], slopes[1, -m:] = forward, -forward.flip(0)
+    return slopes
+
+
+def _parabolas(x: Tensor) -> Tensor:
+    """Functions `(len(x), 2)` with slope 1 at one end of the unit interval and 0 at the other."""
+    return torch.stack([x - x**2 / 2, x**2 / 2], dim=1)
 
 
 def _functions(x: Tensor, count: int, periodic: bool) -> Tensor:
