@@ -45,18 +45,15 @@ def test_what_the_grid_holds_is_continued_exactly(size, periodic, function):
     torch.testing.assert_close(batch.values, torch.stack([fine.values, -fine.values]))
 
 
-def test_smooth_functions_on_closed_axes_are_continued_with_third_order():
-    """Not even about the ends: cosines alone would be of order 3/2."""
-
-    def error(s: int) -> float:
+def test_smooth_functions_on_closed_axes_are_continued_without_a_kink():
+    """Not even about the ends: cosines through the values would miss by 1.5e-2 and 2e-3."""
+    for s, limit in ((9, 1e-3), (33, 1e-4)):
         at = Discretization.uniform(s)
         found = refined(Field(at, torch.exp(2 * at.points) * torch.sin(4 * at.points + 1)), modes=4 * s)
         x = found.discretization.points
         truth = torch.exp(2 * x) * torch.sin(4 * x + 1)
-        return float((found.values - truth).norm() / truth.norm())
-
-    assert error(9) < 2e-3
-    assert error(33) < error(9) / 4**3
+        assert found.discretization.n > 4 * s
+        assert float((found.values - truth).norm() / truth.norm()) < limit
 
 
 def test_what_is_fine_enough_or_not_a_uniform_grid_stays_as_it_is():

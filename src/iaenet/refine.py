@@ -13,6 +13,7 @@ from iaenet.discretization import Discretization
 from iaenet.field import Field
 
 MARGIN = 1.25  # frequencies that a grid must hold, as a multiple of the band
+DEGREE = 5  # of the polynomial part on closed axes
 
 
 def refined(field: Field, modes: int, points: int = 0) -> Field:
@@ -62,43 +63,37 @@ def _times(axis: Tensor, source: Discretization, i: int, modes: int, points: int
 def continuation(s: int, times: int, periodic: bool) -> Tensor:
     """Matrix `(s', s)` from values on a uniform axis to those on one with `times` as many cells.
 
-    The trigonometric polynomial of the period through the values; on a closed axis a parabola with the slopes at the
-    ends, and cosines of half periods for the rest, which goes on evenly beyond the ends without a kink.
+    The trigonometric polynomial of the period through the values. On a closed axis a polynomial of degree 5 as far as
+    that goes, and for the rest waves of half periods, the shorter the weaker (universal kriging): functions are rarely
+    even about the ends, and cosines alone would see a kink there.
 
-    >>> x = torch.linspace(0, 1, 9, dtype=torch.float64)
-    >>> bool(torch.allclose(continuation(5, 2, periodic=False) @ x[::2] ** 2, x**2))
+    >>> x = torch.linspace(0, 1, 17, dtype=torch.float64)
+    >>> bool(torch.allclose(continuation(9, 2, periodic=False) @ x[::2] ** 4, x**4))
     True
     """
     cells = s if periodic else s - 1
     fine = torch.arange(cells * times + (not periodic), dtype=torch.float64) / (cells * times)
     coarse = torch.arange(s, dtype=torch.float64) / cells
-    waves = torch.linalg.solve(_functions(coarse, s, periodic), _functions(fine, s, periodic), left=False)
     if periodic:
-        return waves
-    slopes = _slopes(s)
-    return waves + (_parabolas(fine) - waves @ _parabolas(coarse)) @ slopes
+        return torch.linalg.solve(_trigonometric(coarse, s), _trigonometric(fine, s), left=False)
+    known, wanted = (_waves(x, cells) for x in (coarse, fine))
+    trend, there = ((2 * x[:, None] - 1) ** torch.arange(min(DEGREE + 1, s)) for x in (coarse, fine))
+    nothing = torch.zeros(trend.shape[1], trend.shape[1], dtype=torch.float64)
+    system = torch.cat([torch.cat([known @ known.T, trend], dim=1), torch.cat([trend.T, nothing], dim=1)])
+    return torch.linalg.solve(system, torch.cat([known @ wanted.T, there.T]))[:s].T.contiguous()
 
 
-def _slopes(s: int) -> Tensor:
-    """Matrix `(2, s)` from values on a closed axis to the slopes at its ends, exact for cubics."""
-    m = min(4, s)
-    k = torch.arange(m, dtype=torch.float64)
-    forward = torch.linalg.solve(k ** k[:, None], (s - 1) * (k == 1).double())
-    slopes = torch.zeros(2, s, dtype=torch.float64)
-    slopes[0, :m], slopes[1, -m:] = forward, -forward.flip(0)
-    return slopes
+def _trigonometric(x: Tensor, count: int) -> Tensor:
+    """The first `count` trigonometric functions of a period, `(len(x), count)`."""
+    angle = 2 * math.pi * x[:, None] * torch.arange(count // 2 + 1, dtype=torch.float64)
+    return torch.cat([angle.cos(), angle.sin()[:, 1:]], dim=1)[:, :count]
 
 
-def _parabolas(x: Tensor) -> Tensor:
-    """Functions `(len(x), 2)` with slope 1 at one end of the unit interval and 0 at the other."""
-    return torch.stack([x - x**2 / 2, x**2 / 2], dim=1)
-
-
-def _functions(x: Tensor, count: int, periodic: bool) -> Tensor:
-    """As many trigonometric functions as an axis has points, `(len(x), count)`."""
-    k = torch.arange(count // 2 + 1 if periodic else count, dtype=torch.float64)
-    angle = (2 if periodic else 1) * math.pi * x[:, None] * k
-    return torch.cat([angle.cos(), angle.sin()[:, 1:]], dim=1)[:, :count] if periodic else angle.cos()
+def _waves(x: Tensor, cells: int) -> Tensor:
+    """Cosines and sines of half periods up to the shortest that the cells hold, each of the size it is expected in."""
+    k = torch.arange(cells + 1, dtype=torch.float64)
+    angle = math.pi * x[:, None] * k
+    return torch.cat([angle.cos(), angle.sin()], dim=1) / (1 + (3 * k / cells) ** 6).sqrt().repeat(2)
 
 
 @lru_cache(maxsize=32)
