@@ -169,4 +169,6 @@ def test_parts_come_before_what_is_made_of_them():
     names = [table.name for table in chosen(["viscosity"], FOLDER)]
     assert set(names) == {"burgersinviscid", "burgers001", "burgers01", "burgers1", "burgers10", "viscosity"}
     assert names[-1] == "viscosity"
+    rest = [table.name for table in chosen(["viscosity"], FOLDER, measured=lambda name: name != "burgers10")]
+    assert rest == ["burgers10", "viscosity"]
     assert load_table(FOLDER, "summary").parts[IRREGULAR] == "burgersnonuniform"

@@ -22,6 +22,7 @@ presets.
 `iaenet reproduce TABLE --preset cpu` makes the data, trains every row, scores every column, and writes
 `results/TABLE.json`, `.md` and `.html`. Stop it at any time: the same command goes on where it was, row by row and step
 by step. `all` stands for every table. Work (data, runs) is kept in `work/`; rows that tables share are trained once.
+Tables made of others (`viscosity`, `summary`) take the results that are there, and measure those that are missing.
 
 Within a table all rows have the same data, validation samples, optimiser, choice of learning rates and seconds of
 training. Figures are mean relative L2 errors of the reference row on the test samples, at the resolution of the

@@ -47,12 +47,13 @@ def reproduce(
 ) -> list[Result]:
     """Measure tables: data, trainings, scores, documents and pages. What is finished is not done again.
 
-    names: of tables; `all` for every one in the folder. Tables that others are made of come with them.
+    names: of tables; `all` for every one in the folder. Tables that others are made of come with them, unless their
+        results are there: those are taken as they are.
     preset: smoke, cpu or paper.
     workers: processes that make data.
     progress: called with work done, work in all, and a note.
     """
-    tables = chosen(names, folders.tables)
+    tables = chosen(names, folders.tables, lambda name: _document(name, preset, folders) is not None)
     place = Place(folders.work, workers)
     planned = {table.name: jobs(table, preset) for table in tables if table.rows}
     missing = [job for table in tables for job in planned.get(table.name, []) if not _is_done(job, table, place)]
@@ -74,12 +75,12 @@ def reproduce(
     return results
 
 
-def chosen(names: Sequence[str], folder: Path) -> list[Table]:
-    """The tables of these names, those made of others last, and with those that they are made of."""
+def chosen(names: Sequence[str], folder: Path, measured: Callable[[str], bool] | None = None) -> list[Table]:
+    """The tables of these names, those made of others last, and with the parts that are not `measured` yet."""
     every = table_names(folder)
     asked = every if "all" in names else list(names)
     for table in [load_table(folder, name) for name in asked]:
-        asked += list(table.parts.values())
+        asked += [part for part in table.parts.values() if measured is None or not measured(part)]
     tables = [load_table(folder, name) for name in dict.fromkeys(asked)]
     for table in tables:
         if any(load_table(folder, part).parts for part in table.parts.values()):
@@ -118,5 +119,10 @@ def measure(
 
 def derive(table: Table, preset: str, folders: Folders) -> Result:
     """Make a table of others, which come before it."""
-    parts = {key: read_json(folders.results / f"{name}.json") for key, name in table.parts.items()}
+    parts = {key: _document(name, preset, folders) for key, name in table.parts.items()}
     return derived(table, preset, {key: part for key, part in parts.items() if part is not None})
+
+
+def _document(name: str, preset: str, folders: Folders) -> Result | None:
+    found = read_json(folders.results / f"{name}.json")
+    return found if found is not None and found["preset"] == preset else None
