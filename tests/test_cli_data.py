@@ -199,6 +199,12 @@ def test_progress_as_lines(capsys):
     assert re.fullmatch(r"a\.h5: 3 of 4, about \d+ s left", lines[1])
 
 
+def test_a_line_says_what_is_done_before_there_is_a_time_left(capsys):
+    with Display(every=0.0) as display:
+        display("all")(0, 4, "generating burgers, 3 of 9 samples")
+    assert capsys.readouterr().err == "all: 0 of 4, generating burgers, 3 of 9 samples\n"
+
+
 def test_progress_as_a_bar(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")

@@ -182,11 +182,12 @@ class Display:
             if len(marks) < 2:
                 marks.append((now, done))
             begin, first = marks[-1]
-            if now - last >= self.every and done > first:
+            if now - last >= self.every and (done > first or note):
                 last = now
-                left = (now - begin) / (done - first) * (total - done)
-                note = f", {note}" if note else ""
-                print(f"{what}: {done} of {total}, about {_duration(left)} left{note}", file=sys.stderr, flush=True)
+                words = [f"{what}: {done} of {total}"]
+                if done > first:
+                    words.append(f"about {_duration((now - begin) / (done - first) * (total - done))} left")
+                print(", ".join([*words, note] if note else words), file=sys.stderr, flush=True)
 
         return line
 

@@ -112,6 +112,18 @@ def test_every_resolution_samples_the_same_signals():
             np.testing.assert_allclose(sample[4000].output[:: 4000 // s], sample[s].output, atol=1e-12)
 
 
+def test_short_windows_are_cut_from_the_same_recording():
+    whole, parts = (
+        FetalECG(duration=8.0, window=window).record(rng(2), [s]) for window, s in ((8.0, 2000), (2.0, 500))
+    )
+    leads = len(whole)
+    assert len(parts) == 4 * leads
+    for lead in range(leads):
+        joined = np.concatenate([parts[window * leads + lead][500].input for window in range(4)])
+        np.testing.assert_allclose(joined, whole[lead][2000].input, atol=1e-12)
+    assert parts[0][500].input_at.bounds.tolist() == [[0, 2]]
+
+
 def test_resolutions_that_fall_between_the_noise_samples():
     record = FetalECG(duration=8.0).record(rng(2), [3000, 2000])
     for sample in record:
@@ -278,6 +290,7 @@ def test_noise_of_the_leads_has_the_spectrum_of_muscle_noise():
         ({"leads": (33,)}, "leads"),
         ({"duration": 7.9}, "duration"),
         ({"duration": np.inf}, "duration"),
+        ({"window": 0.5}, "window"),
         ({"snr": np.nan}, "snr"),
         ({"fetal_snr": 1000.0}, "fetal_snr"),
         ({"maternal_rate": 0.0}, "maternal_rate"),

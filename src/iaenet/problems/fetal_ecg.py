@@ -16,7 +16,7 @@ from iaenet.problems.cardiac_dipole import VCG_SETS, Heart, beat_times, cylindri
 from iaenet.problems.problem import Array, Channel, Sample
 
 WINDOW = 8.0  # s
-NATIVE = 2000  # samples of a window at the 250 Hz of the database; levels are set on these
+NATIVE = 250  # Hz, the rate of the database; levels are set on samples at it
 SNR_LEVELS = (0.0, 3.0, 6.0, 9.0, 12.0)  # dB
 
 # 32 electrodes on the front of the belly, 8 around by 4 down, numbered from 1; and the ground on its back.
@@ -32,18 +32,19 @@ class FetalECG:
 
     A record is one mother and one fetus: two cardiac dipoles and two sources of noise in a cylindrical body, seen by
     electrodes on the belly against a ground on the back (the model of fecgsyn and of the PhysioNet set fecgsyndb). It
-    gives one sample for every window of 8 s and every lead, window by window, in arbitrary units of potential.
+    gives one sample for every window and every lead, window by window, in arbitrary units of potential.
 
     leads: which of the 32 electrodes, numbered 1 to 32 as in fecgsyndb. Default (1, 8, 11, 22, 25).
-    duration: length of a record, s. Default 300; `windows = (duration // 8) * len(leads)`, 185 by default.
+    duration: length of a record, s. Default 300; `windows = (duration // window) * len(leads)`, 185 by default.
+    window: length of a window, s. Default 8.
     snr: maternal power over noise power, dB. Default None: each record draws one of 0, 3, 6, 9, 12.
     fetal_snr: fetal power over maternal power, mean over records, dB. Default -9; records scatter by 2.
     maternal_rate, fetal_rate: beats per minute. Default None: drawn from 80 +- 20 and 135 +- 25, cut off at twice that.
     noise: kinds of the noise sources, "MA" (muscle) or "EM" (electrode motion). Default ("MA", "MA") as in fecgsyndb.
 
     Powers are means over the record and its leads (fecgsyn also averages over electrodes that are not recorded, and
-    corrects for the heart rates). A resolution s is the number of samples of a window, at the times `8 k / s` seconds,
-    k < s: the last lies one step before the end of the domain [0, 8]. The hearts are evaluated at these times; the
+    corrects for the heart rates). A resolution s is the number of samples of a window, at the times `window k / s`,
+    k < s: the last lies one step before the end of the domain [0, window]. The hearts are evaluated at these times; the
     noise is one function of time, drawn at 1000 Hz. So all resolutions sample the same signals, without a filter.
 
     >>> record = FetalECG(duration=16.0, leads=(1, 8)).record(np.random.default_rng(0), [2000])
@@ -53,6 +54,7 @@ class FetalECG:
 
     leads: tuple[int, ...] = (1, 8, 11, 22, 25)
     duration: float = 300.0
+    window: float = WINDOW
     snr: float | None = None
     fetal_snr: float = -9.0
     maternal_rate: float | None = None
@@ -66,8 +68,10 @@ class FetalECG:
     def __post_init__(self) -> None:
         if not self.leads or len(set(self.leads)) < len(self.leads) or not set(self.leads) <= set(range(1, 33)):
             raise InvalidInputError(f"leads must be different electrodes from 1 to 32, got {self.leads}")
-        if not WINDOW <= self.duration < math.inf:
-            raise InvalidInputError(f"duration must be at least one window of {WINDOW} s, got {self.duration}")
+        if not 1.0 <= self.window < math.inf:
+            raise InvalidInputError(f"window must be at least 1 s, got {self.window}")
+        if not self.window <= self.duration < math.inf:
+            raise InvalidInputError(f"duration must be at least one window of {self.window} s, got {self.duration}")
         for name in ("snr", "fetal_snr"):
             level = getattr(self, name)
             if level is not None and not abs(level) <= 100:
@@ -81,16 +85,16 @@ class FetalECG:
 
     @property
     def windows(self) -> int:
-        """Samples of a record: whole windows of 8 s, times leads."""
-        return int(self.duration // WINDOW) * len(self.leads)
+        """Samples of a record: whole windows, times leads."""
+        return int(self.duration // self.window) * len(self.leads)
 
     def record(self, rng: np.random.Generator, resolutions: Sequence[int]) -> list[dict[int, Sample]]:
         """The samples of one record, window by window, and lead by lead within a window."""
         recording = self.recording(rng)
         samples: list[dict[int, Sample]] = [{} for _ in range(self.windows)]
         for s in resolutions:
-            at = times(s)
-            t = sampling(s, self.duration)
+            at = times(s, self.window)
+            t = sampling(s, self.duration, self.window)
             maternal, fetal, noise = (part(t) for part in (recording.maternal, recording.fetal, recording.noise))
             mixture = maternal + fetal + noise
             for place, sample in enumerate(samples):
@@ -110,7 +114,7 @@ class FetalECG:
         n = math.ceil(self.duration * NOISE_RATE) + 1
         noise = np.sum([_noise(rng, kind, place, n, electrodes) for place, kind in enumerate(self.noise)], axis=0)
         unit = Recording(mother, fetus, electrodes, noise, 1.0, 1.0)
-        t = sampling(NATIVE, self.duration)
+        t = sampling(round(NATIVE * self.window), self.duration, self.window)
         powers = [float(np.mean(part(t) ** 2)) for part in (unit.maternal, unit.fetal, unit.noise)]
         return Recording(
             mother,
@@ -200,22 +204,22 @@ def _noise(rng: np.random.Generator, kind: str, place: int, n: int, electrodes: 
     return strength * _grounded(np.stack([moment @ projected(e - position, np.eye(3)) for e in electrodes], axis=1))
 
 
-def sampling(s: int, duration: float) -> Array:
-    """Times `8 k / s`, s, of the whole windows within `duration`, s samples each.
+def sampling(s: int, duration: float, window: float = WINDOW) -> Array:
+    """Times `window k / s` of the whole windows within `duration`, s samples each.
 
     >>> sampling(4, 17.0).tolist()
     [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0]
     """
-    return np.arange(int(duration // WINDOW) * s, dtype=np.float64) * (WINDOW / s)
+    return np.arange(int(duration // window) * s, dtype=np.float64) * (window / s)
 
 
 @lru_cache(maxsize=32)
-def times(s: int) -> Discretization:
-    """`8 k / s`, k = 0 .. s - 1, in the domain [0, 8] (seconds); not periodic, and open at its end.
+def times(s: int, window: float = WINDOW) -> Discretization:
+    """`window k / s`, k = 0 .. s - 1, in the domain [0, window] (seconds); not periodic, and open at its end.
 
     >>> times(4).points[:, 0].tolist(), times(4).weights.tolist()
     ([0.0, 2.0, 4.0, 6.0], [1.0, 2.0, 2.0, 3.0])
     """
     if s < 2:
         raise InvalidInputError(f"resolution must be at least 2 samples, got {s}")
-    return Discretization.tensor_grid(sampling(s, WINDOW), bounds=[(0.0, WINDOW)])
+    return Discretization.tensor_grid(sampling(s, window, window), bounds=[(0.0, window)])
