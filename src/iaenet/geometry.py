@@ -14,6 +14,7 @@ from torch import Tensor
 from iaenet import fast, quadrature
 from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
+from iaenet.even_rule import closed_rule, is_even
 from iaenet.line_rule import IN_SPLINE, local_cubics, spline
 from iaenet.plane_rule import NEIGHBOURS, ScatteredTaps
 from iaenet.pointwise import full_precision
@@ -165,7 +166,9 @@ class Geometry:
         if self.axes is None or basis.key[0] != "trigonometric":
             return 0, 0
         x, modes = self.axes[axis][0], cast(int, basis.key[1])
-        return (len(x), modes) if fast.worthwhile(x, modes, self.periodic[axis]) else (0, 0)
+        if axis in self._even_axes or not fast.worthwhile(x, modes, self.periodic[axis]):
+            return 0, 0
+        return len(x), modes
 
     def _analysis(self, basis: Basis) -> tuple[Tensor, ...]:
         return self._make(("analysis", *basis.key), lambda: self._weighted(basis))
@@ -190,8 +193,22 @@ class Geometry:
         whole, places = self.whole or (self, slice(None))
         if whole._is_uneven:
             return (whole._interpolated(basis) if whole is self else whole._analysis(basis)[0][:, places],)
-        weights = (self.weights,) if self.axes is None else tuple(w for _, w in self.axes)
-        return tuple((B * w[:, None]).T if B.numel() else B for B, w in zip(self._plain(basis), weights, strict=True))
+        plain = self._plain(basis)
+        if self.axes is None or whole.axes is None:
+            return ((plain[0] * self.weights[:, None]).T,)
+        rules = [(B * w[:, None]).T if B.numel() else B for B, (_, w) in zip(plain, self.axes, strict=True)]
+        for axis in whole._even_axes:
+            rules[axis] = closed_rule(whole.axes[axis][0], lambda y: basis.functions(y, False))
+        if whole is not self and 0 in whole._even_axes:
+            per_row = whole.n // len(whole.axes[0][0])
+            rules[0] = rules[0][:, places.start // per_row : places.stop // per_row]
+        return tuple(rules)
+
+    @cached_property
+    def _even_axes(self) -> tuple[int, ...]:
+        """Closed axes of a tensor grid with even points, on which a weighted sum sees a kink at the ends."""
+        pairs = zip(self.axes or (), self.periodic, strict=False)
+        return tuple(i for i, ((x, w), wraps) in enumerate(pairs) if not wraps and is_even(x, w))
 
     @cached_property
     def _is_uneven(self) -> bool:

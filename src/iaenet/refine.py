@@ -10,16 +10,16 @@ import torch
 from torch import Tensor
 
 from iaenet.discretization import Discretization
+from iaenet.even_rule import continuation
 from iaenet.field import Field
 
 MARGIN = 1.25  # frequencies that a grid must hold, as a multiple of the band
-DEGREE = 5  # of the polynomial part on closed axes
 
 
 def refined(field: Field, modes: int, points: int = 0) -> Field:
     """The field on a uniform grid that holds `modes` harmonics and has so many `points` along every axis.
 
-    By trigonometric interpolation; the field itself if its grid is fine enough. Each axis is divided as often as it
+    By `continuation`; the field itself if its grid is fine enough. Each axis is divided as often as it
     needs, so that the old points are among the new. A closed axis may end before the domain does; a periodic one begins
     where the domain does. Other axes, and point sets, stay as they are.
 
@@ -57,43 +57,6 @@ def _times(axis: Tensor, source: Discretization, i: int, modes: int, points: int
     held = cells / 2 if wraps else cells
     needed = max(MARGIN * modes / held, (points - (not wraps)) / cells)
     return max(1, math.ceil(needed - 1e-6))
-
-
-@lru_cache(maxsize=32)
-def continuation(s: int, times: int, periodic: bool) -> Tensor:
-    """Matrix `(s', s)` from values on a uniform axis to those on one with `times` as many cells.
-
-    The trigonometric polynomial of the period through the values. On a closed axis a polynomial of degree 5 as far as
-    that goes, and for the rest waves of half periods, the shorter the weaker (universal kriging): functions are rarely
-    even about the ends, and cosines alone would see a kink there.
-
-    >>> x = torch.linspace(0, 1, 17, dtype=torch.float64)
-    >>> bool(torch.allclose(continuation(9, 2, periodic=False) @ x[::2] ** 4, x**4))
-    True
-    """
-    cells = s if periodic else s - 1
-    fine = torch.arange(cells * times + (not periodic), dtype=torch.float64) / (cells * times)
-    coarse = torch.arange(s, dtype=torch.float64) / cells
-    if periodic:
-        return torch.linalg.solve(_trigonometric(coarse, s), _trigonometric(fine, s), left=False)
-    known, wanted = (_waves(x, cells) for x in (coarse, fine))
-    trend, there = ((2 * x[:, None] - 1) ** torch.arange(min(DEGREE + 1, s)) for x in (coarse, fine))
-    nothing = torch.zeros(trend.shape[1], trend.shape[1], dtype=torch.float64)
-    system = torch.cat([torch.cat([known @ known.T, trend], dim=1), torch.cat([trend.T, nothing], dim=1)])
-    return torch.linalg.solve(system, torch.cat([known @ wanted.T, there.T]))[:s].T.contiguous()
-
-
-def _trigonometric(x: Tensor, count: int) -> Tensor:
-    """The first `count` trigonometric functions of a period, `(len(x), count)`."""
-    angle = 2 * math.pi * x[:, None] * torch.arange(count // 2 + 1, dtype=torch.float64)
-    return torch.cat([angle.cos(), angle.sin()[:, 1:]], dim=1)[:, :count]
-
-
-def _waves(x: Tensor, cells: int) -> Tensor:
-    """Cosines and sines of half periods up to the shortest that the cells hold, each of the size it is expected in."""
-    k = torch.arange(cells + 1, dtype=torch.float64)
-    angle = math.pi * x[:, None] * k
-    return torch.cat([angle.cos(), angle.sin()], dim=1) / (1 + (3 * k / cells) ** 6).sqrt().repeat(2)
 
 
 @lru_cache(maxsize=32)
