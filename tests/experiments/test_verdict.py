@@ -228,6 +228,11 @@ def test_pages_show_both_tables_and_escape_what_they_show(tmp_path):
     assert "http" not in html.replace("http-equiv", "")  # nothing is fetched
 
 
+def test_a_table_of_rows_that_nobody_published_has_its_page(tmp_path):
+    write_pages(result(row("IAE-Net", {64: 0.011, 128: 0.01}, {})), tmp_path)
+    assert (tmp_path / "made_up.png").exists()
+
+
 @pytest.mark.parametrize("kept", [("FNO",), ("FNO", "GT", "IAE-Net")])
 def test_lowest_of_each_column_is_bold_where_there_is_a_choice(kept):
     made = result(*(r for r in (FNO, GT, IAE) if r["name"] in kept))

@@ -33,7 +33,7 @@ def _errors(result: Result) -> Any:
             places = [place for place, column in enumerate(columns) if column in row[key]]
             values = [row[key][columns[place]] for place in places]
             _line(ax, places, values, row["name"], colours, result["reference"])
-        if mark in columns:
+        if mark in columns and any(row[key] for row in result["rows"]):
             ax.axvline(columns.index(mark), color="0.6", linewidth=0.8, linestyle="--", zorder=0)
         ax.set_xticks(range(len(columns)), columns)
         ax.set_xlabel("resolution (dashed: that of the ranking)")
@@ -138,7 +138,8 @@ def _panels(width: float, height: float, columns: int = 2) -> tuple[Any, Any]:
 
 def _finished(figure: Any, axes: Sequence[Any], label: str, legend: Any = None) -> Any:
     for ax in axes:
-        ax.set_yscale("log")
+        if any(len(line.get_ydata()) for line in ax.get_lines()):
+            ax.set_yscale("log")  # which fails without a value
         ax.grid(alpha=0.3)
         ax.tick_params(labelsize=8)
     axes[0].set_ylabel(label)
