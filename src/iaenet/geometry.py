@@ -14,7 +14,7 @@ from torch import Tensor
 from iaenet import fast, quadrature
 from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
-from iaenet.even_rule import closed_rule, is_even
+from iaenet.even_rule import KRIGING, closed_rule, is_even
 from iaenet.line_rule import IN_SPLINE, local_cubics, spline
 from iaenet.plane_rule import NEIGHBOURS, ScatteredTaps
 from iaenet.pointwise import full_precision
@@ -107,17 +107,24 @@ class Geometry:
         return Sites(parts[0], parts[1], axes)
 
     def _sites(self, harmonics: int) -> tuple[Tensor, ...]:
-        parts = [coordinate_features(self.points, self.periodic, harmonics), self._best_weights()]
-        for (x, w), wraps in zip(self.axes or (), self.periodic, strict=False):
-            parts += [coordinate_features(x[:, None], (wraps,), harmonics), w]
+        weights = self._best_weights()
+        product = weights[0]
+        for along in weights[1:]:
+            product = torch.outer(product, along).flatten()
+        parts = [coordinate_features(self.points, self.periodic, harmonics), product]
+        if self.axes is not None:
+            for (x, _), along, wraps in zip(self.axes, weights, self.periodic, strict=True):
+                parts += [coordinate_features(x[:, None], (wraps,), harmonics), along]
         return tuple(parts)
 
-    def _best_weights(self) -> Tensor:
-        """The weights; of uneven points, those of the integral of an interpolant."""
+    def _best_weights(self) -> tuple[Tensor, ...]:
+        """The weights, along each axis of a tensor grid; where it is better, of the integral of an interpolant."""
         whole, places = self.whole or (self, slice(None))
         if whole._is_uneven:
-            return whole._make(("weights",), lambda: (whole._interpolated(Constant()),))[0][0, places]
-        return self.weights
+            return (whole._make(("weights",), lambda: (whole._interpolated(Constant()),))[0][0, places],)
+        if self.axes is None:
+            return (self.weights,)
+        return tuple(self._along(Constant(), axis)[0] for axis in range(len(self.axes)))
 
     def prepare(self, harmonics: int, bases: Sequence[tuple[Basis, Basis]]) -> None:
         """Make coordinates and bases (for analysis, for synthesis) ahead of their use, outside compiled code."""
@@ -166,9 +173,9 @@ class Geometry:
         if self.axes is None or basis.key[0] != "trigonometric":
             return 0, 0
         x, modes = self.axes[axis][0], cast(int, basis.key[1])
-        if axis in self._even_axes or not fast.worthwhile(x, modes, self.periodic[axis]):
+        if axis in self._even_axes and len(x) in KRIGING:
             return 0, 0
-        return len(x), modes
+        return (len(x), modes) if fast.worthwhile(x, modes, self.periodic[axis]) else (0, 0)
 
     def _analysis(self, basis: Basis) -> tuple[Tensor, ...]:
         return self._make(("analysis", *basis.key), lambda: self._weighted(basis))
@@ -193,20 +200,30 @@ class Geometry:
         whole, places = self.whole or (self, slice(None))
         if whole._is_uneven:
             return (whole._interpolated(basis) if whole is self else whole._analysis(basis)[0][:, places],)
-        plain = self._plain(basis)
-        if self.axes is None or whole.axes is None:
-            return ((plain[0] * self.weights[:, None]).T,)
-        rules = [(B * w[:, None]).T if B.numel() else B for B, (_, w) in zip(plain, self.axes, strict=True)]
-        for axis in whole._even_axes:
-            rules[axis] = closed_rule(whole.axes[axis][0], lambda y: basis.functions(y, False))
-        if whole is not self and 0 in whole._even_axes:
-            per_row = whole.n // len(whole.axes[0][0])
-            rules[0] = rules[0][:, places.start // per_row : places.stop // per_row]
-        return tuple(rules)
+        if self.axes is None:
+            return ((self._plain(basis)[0] * self.weights[:, None]).T,)
+        return tuple(
+            torch.zeros(0, 1) if self._wide(basis, i)[0] else self._along(basis, i) for i in range(len(self.axes))
+        )
+
+    def _along(self, basis: Basis, axis: int) -> Tensor:
+        """Weights `(p, s)` of `int B_p f` along an axis of a tensor grid."""
+        whole, places = self.whole or (self, slice(None))
+        assert self.axes is not None
+        assert whole.axes is not None
+        nodes = whole.axes[axis][0]
+        if axis not in whole._even_axes or basis.key[:2] == ("cardinal", len(nodes)):  # a raster's own points
+            x, weights = self.axes[axis]
+            return (basis.functions(x, self.periodic[axis]) * weights[:, None]).T
+        rule = closed_rule(nodes, lambda y: basis.functions(y, False))
+        if axis > 0 or whole is self:
+            return rule
+        per_row = whole.n // len(whole.axes[0][0])
+        return rule[:, places.start // per_row : places.stop // per_row]
 
     @cached_property
     def _even_axes(self) -> tuple[int, ...]:
-        """Closed axes of a tensor grid with even points, on which a weighted sum sees a kink at the ends."""
+        """Closed axes of a tensor grid with even points, on which the trapezoidal rule sees a kink at the ends."""
         pairs = zip(self.axes or (), self.periodic, strict=False)
         return tuple(i for i, ((x, w), wraps) in enumerate(pairs) if not wraps and is_even(x, w))
 
