@@ -201,10 +201,11 @@ def test_square(tmp_path, periodic):
     assert draw_certificate(certificate).axes
 
 
-def test_a_closed_axis_converges_with_order_two(tmp_path):
+def test_a_closed_axis_converges_with_order_three_and_better(tmp_path):
     generate(Waves(periodic=False), tmp_path / "a.h5", 4, [65, 129, 257, 1025], splits=(0, 0, 4), precision="float64")
     certificate = certify(small(periodic=False).double(), load_dataset(tmp_path / "a.h5"))
-    assert certificate.order == pytest.approx(2, abs=0.3)
+    assert certificate.order is not None
+    assert certificate.order > 3
 
 
 def test_grids_that_share_few_points_are_compared_where_both_are_asked(tmp_path):
