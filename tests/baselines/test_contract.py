@@ -147,7 +147,7 @@ def test_calls_are_alike(model: Model, at: Place):
     assert torch.equal(model(field).values, first)
     assert torch.equal(model.eval()(field).values, first)
     with torch.no_grad():
-        assert close(model(field).values, first, 1e-6)
+        assert close(model(field).values, first)  # other kernels of PyTorch, and on some processors other roundings
 
 
 def test_it_learns_from_all_that_it_accepts(name: str, at: Place):
