@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from iaenet import Discretization, Field, IAENet, InvalidInputError
+from iaenet.convolution import RasterConvolutions
 from iaenet.domain import Raster
 from iaenet.geometry import Geometry
 
@@ -110,3 +111,15 @@ def test_a_network_with_rasters_streams(size):
         results.append([output.detach(), *(p.grad.clone() for p in net.parameters())])
     for whole, streamed in zip(*results, strict=True):
         assert torch.allclose(whole, streamed, rtol=1e-9, atol=1e-9 * float(whole.abs().max()))
+
+
+@pytest.mark.parametrize("count", [16, 13])
+def test_levels_reach_farther(count):
+    """Through three levels a point depends on the whole raster, through none on two neighbours on each side."""
+    place = count // 2
+    for levels, reach in ((0, 2), (3, place)):
+        made = RasterConvolutions(count, 2, (False,), 3, levels).double()
+        values = torch.randn(1, count, 2, dtype=torch.float64, requires_grad=True)
+        made(values)[0, place].sum().backward()
+        touched = values.grad[0].abs().amax(-1).nonzero().flatten()
+        assert int((touched - place).abs().max()) == reach

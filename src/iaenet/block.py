@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from iaenet.axiswise import AxiswiseDecoder, AxiswiseEncoder
 from iaenet.coefficients import CoefficientIAE
 from iaenet.convolution import RasterConvolutions
-from iaenet.domain import Domain, Identity, Raster
+from iaenet.domain import Domain, Fourier, Identity, Raster
 from iaenet.geometry import Basis, Geometry, Sites, coordinate_count
 from iaenet.integral import IntegralDecoder, IntegralEncoder, KernelOptions
 from iaenet.latent import LatentNetwork
@@ -211,7 +211,8 @@ class IAEBlock(nn.Module):
     The input a itself goes into the merge beside the branches, as in the authors' implementation.
     `inputs` is how many earlier outputs are merged: i for dense skips, 1 otherwise. `residual` adds a linear map of the
     input before the activation (eq. resnet). `direct` is the highest frequency of the direct path, 0 for none.
-    Each of the `rasters` adds a branch of convolutions, `kernel` points wide.
+    Each of the `rasters` adds a branch of convolutions, `kernel` points wide, on `levels` coarser grids as well. `groups`
+    is how many full linear maps a branch on coefficients has.
     """
 
     def __init__(
@@ -229,6 +230,8 @@ class IAEBlock(nn.Module):
         direct: int = 0,
         rasters: Sequence[int] = (),
         kernel: int = 3,
+        levels: int = 0,
+        groups: int = 1,
         **iae: Unpack[IAEOptions],
     ) -> None:
         super().__init__()
@@ -252,12 +255,13 @@ class IAEBlock(nn.Module):
                     channels,
                     channel_mlp=iae.get("channel_mlp", True),
                     depth=iae.get("depth", 1),
+                    groups=groups,
                 )
                 branches.append(DomainBranch(domain, tables))
         if direct:
             branches.append(DirectBranch(SpectralConvolution(channels, channels, direct, periodic)))
         for count in rasters:
-            branches.append(DomainBranch(Raster(count), RasterConvolutions(count, channels, periodic, kernel)))
+            branches.append(DomainBranch(Raster(count), RasterConvolutions(count, channels, periodic, kernel, levels)))
         self.branches: Sequence[Branch] = nn.ModuleList(branches)  # type: ignore[assignment]
         # M on [a, branches] is linear: the hidden layer of the paper's M costs about half a block (docs/maths.md).
         self.merge = linear(channels * (1 + len(branches)), channels)
@@ -277,6 +281,14 @@ class IAEBlock(nn.Module):
             elif isinstance(branch, DomainBranch) and hasattr(branch.domain, "basis"):
                 found.append((branch.domain.basis, branch.domain.basis))
         return found
+
+    def begin_with(self, maps: Tensor) -> None:
+        """Let the full linear maps of branches with such coefficients be `maps (k, p, p)` at first."""
+        for branch in self.branches:
+            if not (isinstance(branch, DomainBranch) and isinstance(branch.domain, Fourier)):
+                continue
+            if isinstance(branch.iae, CoefficientIAE) and len(branch.iae.each) == maps.shape[-1]:
+                branch.iae.begin_with(maps)
 
     def local(self, history: Sequence[Tensor], geometry: Geometry) -> Tensors:
         """`a = M_i([A_0 a_0, ..., A_{i-1} a_{i-1}])` at each point, and what each branch makes of it there."""

@@ -9,19 +9,22 @@ from iaenet.pointwise import ChannelMLP
 
 
 class Table(nn.Module):
-    """A linear map from p to q coefficients, the same for every channel.
+    """A linear map from p to q coefficients, the same for every channel, or for each of some `groups` of channels.
 
-    It has three axes, of which the first is 1, so that Muon leaves it alone: for so large a matrix orthogonalising
-    costs more than the rest of the step.
+    It has three axes, so that Muon leaves it alone: for so large a matrix orthogonalising costs more than the rest of
+    the step.
     """
 
-    def __init__(self, before: int, after: int, scale: float) -> None:
+    def __init__(self, before: int, after: int, scale: float, groups: int = 1) -> None:
         super().__init__()
-        self.weight = nn.Parameter(scale * torch.randn(1, after, before))
+        self.weight = nn.Parameter(scale * torch.randn(groups, after, before))
 
     def forward(self, values: Tensor) -> Tensor:
         """Coefficients `(b, p, c)` -> `(b, q, c)`."""
-        return self.weight[0] @ values
+        b, p, c = values.shape
+        groups, q, _ = self.weight.shape
+        parts = values.reshape(b, p, groups, c // groups).permute(2, 1, 0, 3).reshape(groups, p, -1)
+        return torch.bmm(self.weight, parts).reshape(groups, q, b, -1).permute(2, 1, 0, 3).reshape(b, q, c)
 
 
 class CoefficientIAE(nn.Module):
@@ -32,7 +35,7 @@ class CoefficientIAE(nn.Module):
     as that of `LatentNetwork` does. It is not squeezed through the latent points: it can be any linear map of functions
     in the band. s has a number for each coefficient and channel.
 
-    `sizes (p,)` is where `gain` begins. `depth` counts hidden layers.
+    `sizes (p,)` is where `gain` begins. `depth` counts hidden layers. Each of `groups` of channels has an A of its own.
     """
 
     def __init__(
@@ -43,18 +46,25 @@ class CoefficientIAE(nn.Module):
         *,
         channel_mlp: bool = True,
         depth: int = 1,
+        groups: int = 1,
     ) -> None:
         super().__init__()
         p = len(sizes)
         self.each = nn.Parameter(torch.ones(p, channels))
         self.mix = ChannelMLP(channels) if channel_mlp else nn.Identity()
-        self.linear = Table(p, p, 1 / math.sqrt(p))
+        self.linear = Table(p, p, 1 / math.sqrt(p), groups)
         # Squares of the coefficients of a function sum to its mean square: E gives values of about the function's size.
         self.encoder = Table(p, latent, 1.0)
         self.bias = nn.Parameter(torch.zeros(latent, 1))
         self.deeper = nn.ModuleList(Table(latent, latent, 1 / math.sqrt(latent)) for _ in range(depth - 1))
         self.decoder = Table(latent, p, 1 / math.sqrt(p * latent))
         self.gain = nn.Parameter(sizes[:, None].to(torch.get_default_dtype()))
+
+    @torch.no_grad()
+    def begin_with(self, maps: Tensor) -> None:
+        """Let A be these linear maps `(k, p, p)` at first, one for each group, from the first again after the last."""
+        for group, table in enumerate(self.linear.weight):
+            table.copy_(maps[group % len(maps)] / self.gain)
 
     def forward(self, coefficients: Tensor) -> Tensor:
         """Coefficients `(b, p, c)` -> `(b, p, c)`."""

@@ -14,6 +14,7 @@ from iaenet.domain import Domain, Fourier, Identity, Wavelet
 from iaenet.errors import InvalidInputError
 from iaenet.field import Field
 from iaenet.geometry import Geometry, coordinate_count, geometry_in
+from iaenet.linear_path import LinearPath
 from iaenet.model import Model, Pair, asked, groups, shape_of
 from iaenet.pointwise import full_precision, linear
 from iaenet.refine import refined
@@ -114,6 +115,12 @@ class IAENet(Model):
         rasters: points per axis of grids of the network's own; on each, a branch of small convolutions works. Uniform
             grids that are coarser are refined first.
         kernel: width of these convolutions in points of the raster, odd.
+        levels: how often a raster is halved, as in a U-Net, with twice the channels each time; 0 for convolutions on
+            the raster alone.
+        groups: the full linear map between coefficients of a Fourier or wavelet branch, which all channels share, is
+            one for each of so many groups of channels instead. `width` is a multiple of it.
+        linear_path: harmonics of the best linear map from input to output, which `for_data` finds in closed form before
+            the training; the network learns the rest. 0 for none (docs/maths.md, no. 17).
         recompute: training batches of more points than this (b n in all) keep only the layers' outputs and compute the
             rest again for the gradient, some points at a time: a third more time, several times less memory.
 
@@ -151,6 +158,9 @@ class IAENet(Model):
         direct: int | None = None,
         rasters: Sequence[int] = (),
         kernel: int = 3,
+        levels: int = 0,
+        groups: int = 1,
+        linear_path: int = 0,
         recompute: int = 32768,
     ) -> None:
         super().__init__()
@@ -162,6 +172,8 @@ class IAENet(Model):
         self.axiswise = axiswise
         if len(self.periodic) != dim:
             raise InvalidInputError(f"periodic must be one flag or {dim} of them, got {len(self.periodic)}")
+        if groups < 1 or width % groups:
+            raise InvalidInputError(f"groups must divide the width {width}, got {groups}")
         if kernel < 1 or kernel % 2 == 0:
             raise InvalidInputError(f"kernel must be odd, got {kernel}")
         if skips not in ("dense", "residual", "none"):
@@ -169,7 +181,8 @@ class IAENet(Model):
         branches = [_domain(domain, modes) for domain in domains]
         if direct is None:
             direct = modes if any(isinstance(branch, Fourier) for branch in branches) else 0
-        self.band = max(post_modes if post_blocks else 0, direct, *(getattr(branch, "modes", 0) for branch in branches))
+        bands = [getattr(branch, "modes", 0) for branch in branches]
+        self.band = max(post_modes if post_blocks else 0, direct, linear_path, *bands)
         coordinates = coordinate_count(self.periodic, harmonics)
         self.lift = linear(in_channels + coordinates, width)
         layers: list[Layer] = [
@@ -186,6 +199,8 @@ class IAENet(Model):
                 direct=direct,
                 rasters=rasters,
                 kernel=kernel,
+                levels=levels,
+                groups=groups,
                 auxiliary=auxiliary,
                 channel_mlp=channel_mlp,
                 depth=depth,
@@ -198,6 +213,7 @@ class IAENet(Model):
         ]
         self.layers: Sequence[Layer] = nn.ModuleList(layers)  # type: ignore[assignment, arg-type]
         self.project = nn.Sequential(linear(width, width), nn.GELU(), linear(width, out_channels))
+        self.linear_path = LinearPath(in_channels, out_channels, linear_path, self.periodic) if linear_path else None
 
     @classmethod
     def from_preset(
@@ -228,7 +244,13 @@ class IAENet(Model):
         shape = shape_of(data)
         if preset not in PRESETS:
             raise InvalidInputError(f"no preset {preset!r}; there are {', '.join(PRESETS)}")
-        return cls(**shape, **(_sizes(preset, shape["dim"], shape["periodic"]) | options))
+        network = cls(**shape, **(_sizes(preset, shape["dim"], shape["periodic"]) | options))
+        if network.linear_path is not None:
+            network.linear_path.fit(data)
+            for layer in network.layers:
+                if isinstance(layer, IAEBlock):
+                    layer.begin_with(network.linear_path.maps)
+        return network
 
     @overload
     def forward(self, field: Field, at: Discretization | None = None, chunk: int | None = None) -> Field: ...
@@ -302,7 +324,17 @@ class IAENet(Model):
                     room = _room(group)
                     for site in group:
                         site.advance(layer, list(share), room)
-        return [torch.cat([self.project(site.history[-1]) for site in goal], dim=1) for goal in goals]
+        found = [torch.cat([self.project(site.history[-1]) for site in goal], dim=1) for goal in goals]
+        if self.linear_path is not None:
+            found = [self._linear(one, group, self.linear_path) for one, group in zip(found, groups, strict=True)]
+        return found
+
+    def _linear(self, found: Tensor, group: Group, path: LinearPath) -> Tensor:
+        (coefficients,) = _total([path.reduce(values, geometry)] for values, geometry in group.source)
+        with full_precision(coefficients):
+            code = path.latent(coefficients)
+        own = torch.cat([path.expand(code, geometry) for _, geometry in group.goal], dim=1)
+        return torch.addcmul(own, path.left, found)
 
     def _lifted(self, pieces: list[Piece], lean: bool) -> list[Site]:
         """`a_0 = F f` at each point."""

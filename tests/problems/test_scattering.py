@@ -156,11 +156,43 @@ def test_strides_of_a_base_grid():
         Scattering(base=81).record(np.random.default_rng(8), [40])
 
 
+def test_images_are_the_same_functions_on_one_periodic_square():
+    options = {"wavelengths": 3, "std": 0.03, "spread": 0.2}
+    grid = Background(59, 3)
+    for direction in ("forward", "inverse"):
+        problem = Scattering(**options, base=60, direction=direction, images=True)
+        images = problem.record(np.random.default_rng(8), [60, 30, 20])[0]
+        places = np.random.default_rng(8).uniform(-0.2, 0.2, size=(4, 2))
+        eta = problem.medium(places, grid)
+        R = far_field(eta, grid, angles=60)
+        for size, stride in ((60, 1), (30, 2), (20, 3)):
+            sample = images[size]
+            assert sample.input_at is sample.output_at
+            assert (sample.input_at.shape, sample.input_at.periodic) == ((size, size), (True, True))
+            np.testing.assert_allclose(sample.input_at.axes[0].numpy(), np.arange(size) / size, atol=1e-15)
+            medium, field = (sample.input, sample.output) if direction == "forward" else (sample.output, sample.input)
+            here = medium.reshape(size, size)
+            np.testing.assert_array_equal(here[1:, 1:], eta[stride - 1 :: stride, stride - 1 :: stride])
+            assert np.abs(here[0]).max() == np.abs(here[:, 0]).max() == 0
+            found = field[:, 0] + 1j * field[:, 1]
+            np.testing.assert_allclose(found.reshape(size, size), R[::stride, ::stride], rtol=0, atol=1e-12)
+    alone = Scattering(**options, images=True).record(np.random.default_rng(8), [60])[0][60]
+    np.testing.assert_allclose(
+        alone.output,
+        Scattering(**options, base=60, images=True).record(np.random.default_rng(8), [60])[0][60].output,
+        atol=1e-14,
+    )
+    with pytest.raises(InvalidInputError, match="ask for a divisor of base"):
+        Scattering(**options, base=60, images=True).record(np.random.default_rng(8), [31])
+
+
 def test_images_are_the_same_numbers_on_one_closed_square():
     options = {"wavelengths": 3, "std": 0.03, "spread": 0.2, "base": 61}
     for direction in ("forward", "inverse"):
         plain, images = (
-            Scattering(**options, direction=direction, images=images).record(np.random.default_rng(8), [61, 31, 16])[0]
+            Scattering(**options, direction=direction, images=images, closed=images).record(
+                np.random.default_rng(8), [61, 31, 16]
+            )[0]
             for images in (False, True)
         )
         for size, stride in ((61, 1), (31, 2), (16, 4)):
@@ -171,8 +203,17 @@ def test_images_are_the_same_numbers_on_one_closed_square():
             assert (square.shape, square.periodic) == ((size, size), (False, False))
             assert square.bounds.tolist() == [[0, 1], [0, 1]]
             np.testing.assert_allclose(square.axes[0].numpy(), np.arange(0, 61, stride) / 60, atol=1e-15)
-    alone = Scattering(wavelengths=3, std=0.03, spread=0.2, images=True).record(np.random.default_rng(8), [50])[0][50]
+    alone = Scattering(wavelengths=3, std=0.03, spread=0.2, images=True, closed=True).record(
+        np.random.default_rng(8), [50]
+    )[0][50]
     np.testing.assert_allclose(alone.output_at.axes[1].numpy(), np.linspace(0, 1, 50), atol=1e-15)
+
+
+def test_angles_may_be_more_or_fewer_than_nodes():
+    grid = Background(81)
+    eta = Scattering().medium(np.array([[0.1, -0.05]]), grid)
+    for solve in (far_field, far_field_lu, born):
+        np.testing.assert_allclose(solve(eta, grid, 30), solve(eta, grid, 90)[::3, ::3], atol=1e-12)
 
 
 def test_inverse_is_the_same_pair_swapped():

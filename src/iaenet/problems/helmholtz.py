@@ -31,7 +31,7 @@ SUPPORT = 1e-12  # |eta| / max|eta| below which a point is left out
 class Background:
     """Homogeneous square `(-1/2, 1/2)^2`, nodes `x_i = i h - 1/2`, i = 1..n, `h = 1 / (n + 1)`, `u = 0` outside.
 
-    n: nodes per axis, and number of plane-wave directions `theta_j = 2 pi j / n`.
+    n: nodes per axis.
     wavelengths: K, wavelengths per side of the square; `omega = 2 pi K`. Default 9.
     pml_cells: width of the absorbing layer on each side, in cells of h. Default 8.
     pml_strength: `sigma = strength / (cells h) g^2`, g from 0 to 1 across the layer. Default 10.
@@ -126,17 +126,20 @@ def green_block(background: Background, to: NDArray[np.intp], source: NDArray[np
     return block
 
 
-def far_field(eta: Array, background: Background) -> Complex:
-    """`R[r, s]` `(n, n)`, receiver r and source s, of the medium `eta (n, n)`, solved on its support.
+def far_field(eta: Array, background: Background, angles: int | None = None) -> Complex:
+    """`R[r, s]`, receiver r and source s, of the medium `eta (n, n)`, solved on its support.
+
+    Directions are `2 pi j / angles`, n of them by default.
 
     Points with large `eta` (core C) are solved for densely, `u_C = (I - G_CC eta_C)^-1 UI_C`. The others (tail T) see
     `w = UI + G_TC eta_C u_C`, and enter by the two-potential formula
 
         R = h^2 / (2 pi) (UI_C^H eta_C u_C + w_T(-d_r)^T eta_T w_T(d_s)) + O(eta_T^2),
 
-    where `w(-d)` is the wave of the opposite direction. For odd n that direction is none of the n sources, so 2 n
-    waves are solved for. The formula uses that `G_0` is symmetric, which holds between the layers. So a medium that
-    enters them goes to `far_field_lu`, and so does a core of more than `BROAD` n points, where that is faster.
+    where `w(-d)` is the wave of the opposite direction. For an odd number of angles that direction is none of the
+    sources, so twice as many waves are solved for. The formula uses that `G_0` is symmetric, which holds between the
+    layers. So a medium that enters them goes to `far_field_lu`, and so does a core of more than `BROAD` n points, where
+    that is faster.
 
     >>> float(abs(far_field(np.zeros((81, 81)), Background(81))).max())
     0.0
@@ -145,8 +148,9 @@ def far_field(eta: Array, background: Background) -> Complex:
     outside = np.abs(background.nodes) > 0.5 - background.pml_cells * background.h
     in_layers = max(np.abs(eta[outside]).max(initial=0), np.abs(eta[:, outside]).max(initial=0))
     if len(core) > BROAD * background.n or in_layers > LAYERS * np.abs(eta).max():
-        return far_field_lu(eta, background)
-    directions = background.n * (1 + background.n % 2)
+        return far_field_lu(eta, background, angles)
+    angles = angles or background.n
+    directions = angles * (1 + angles % 2)
     X, Y = background.waves(directions)
     incident = X[core[:, 0]] * Y[core[:, 1]]
     eta_C, eta_T = eta[tuple(core.T)], eta[tuple(tail.T)]
@@ -154,28 +158,28 @@ def far_field(eta: Array, background: Background) -> Complex:
     u = np.linalg.solve(np.eye(len(core)) - block[: len(core)], incident)
     w = X[tail[:, 0]] * Y[tail[:, 1]] + block[len(core) :] @ u
 
-    source = np.arange(0, directions, directions // background.n)
+    source = np.arange(0, directions, directions // angles)
     opposite = (source + directions // 2) % directions
     field = incident[:, source].conj().T @ (eta_C[:, None] * u[:, source])
     field += w[:, opposite].T @ (eta_T[:, None] * w[:, source])
     return np.asarray(field * (background.h**2 / (2 * np.pi)))
 
 
-def born(eta: Array, background: Background) -> Complex:
-    """First-order far field `h^2 / (2 pi) UI^H diag(eta) UI`, `(n, n)`.
+def born(eta: Array, background: Background, angles: int | None = None) -> Complex:
+    """First-order far field `h^2 / (2 pi) UI^H diag(eta) UI`.
 
     >>> R = born(-np.eye(81), Background(81))
     >>> bool(np.allclose(R, R.conj().T))
     True
     """
     at = np.concatenate(_support(eta, background))
-    X, Y = background.waves(background.n)
+    X, Y = background.waves(angles or background.n)
     incident = X[at[:, 0]] * Y[at[:, 1]]
     field = incident.conj().T @ (eta[tuple(at.T)][:, None] * incident)
     return np.asarray(field * (background.h**2 / (2 * np.pi)))
 
 
-def far_field_lu(eta: Array, background: Background) -> Complex:
+def far_field_lu(eta: Array, background: Background, angles: int | None = None) -> Complex:
     """The same `R` by sparse LU of the whole `L_0 - diag(eta)`: slower, the check of `far_field`.
 
     >>> eta = np.zeros((81, 81)); eta[40, 40] = -600.0
@@ -186,8 +190,8 @@ def far_field_lu(eta: Array, background: Background) -> Complex:
     _check(eta, background)
     A, eye = sparse.csc_array(background.axis()), sparse.eye_array(background.n, format="csc")
     operator = -sparse.kron(A, eye) - sparse.kron(eye, A) - sparse.diags_array(background.omega**2 + eta.ravel())
-    X, Y = background.waves(background.n)
-    incident = (X[:, None] * Y[None]).reshape(-1, background.n)
+    X, Y = background.waves(angles or background.n)
+    incident = (X[:, None] * Y[None]).reshape(background.n**2, -1)
     weighted = eta.reshape(-1, 1) * incident
     total = incident + splu(operator.tocsc()).solve(weighted)
     return np.asarray(weighted.conj().T @ total * (background.h**2 / (2 * np.pi)))

@@ -37,9 +37,11 @@ class Scattering:
     direction: "forward" (eta -> R) or "inverse" (R -> eta). Default "forward".
     base: solve on this grid only, and give every k-th node and angle of it: base = 81 gives 81, 41 and 27 points
         (k = 1, 2, 3), the coarse sizes of the published data. Default None: solve at the resolution asked for.
-    images: give both functions on the same closed unit square, as arrays are drawn: entry i of N at `i / (N - 1)`, or
-        with `base` at its place among those of the base grid. For networks that need input and output in one domain;
-        without `base` the places of a medium then move by up to a cell from one N to another. Default False.
+    images: give both functions on one periodic unit square, entry j of N at `j / N`, for networks that need input and
+        output in one domain: the medium at `j / N - 1/2`, which is zero near the edges, the far field at the angles
+        `2 pi j / N`. `base` then counts cells, and N divides it; without `base` there are N cells. Default False.
+    closed: with `images`, a closed unit square instead, as arrays are drawn: entry i of N at `i / (N - 1)`, or with
+        `base`, which counts points as without images, at its place among those of the base grid. Default False.
 
     >>> pair = Scattering().record(np.random.default_rng(0), [81])[0][81]
     >>> pair.input.shape, pair.output.shape
@@ -60,6 +62,7 @@ class Scattering:
     direction: Literal["forward", "inverse"] = "forward"
     base: int | None = None
     images: bool = False
+    closed: bool = False
 
     name: ClassVar[str] = "scattering"
 
@@ -78,8 +81,15 @@ class Scattering:
                 f"needs wavelengths > 0, pml_cells >= 1 and pml_strength >= 0, "
                 f"got {self.wavelengths}, {self.pml_cells} and {self.pml_strength}"
             )
+        if self.closed and not self.images:
+            raise InvalidInputError("closed is an option of images; set images too")
         if self.base is not None:
-            self._background(self.base)
+            self._background(self.base - self._periodic)
+
+    @property
+    def _periodic(self) -> bool:
+        """Whether both functions are given on one periodic square."""
+        return self.images and not self.closed
 
     @property
     def windows(self) -> int:
@@ -101,15 +111,12 @@ class Scattering:
         centres = rng.uniform(-self.spread, self.spread, size=(self.scatterers, 2))
         pairs: dict[int, tuple[Array, Array]] = {}
         samples = {}
+        angles = int(np.lcm.reduce(list(resolutions))) if self._periodic and self.base else None
         for resolution in resolutions:
             n, stride = self._grid(resolution)
             if n not in pairs:
-                pairs[n] = self._solve(centres, self._background(n))
-            eta, R = (full[::stride, ::stride].reshape(resolution**2, -1) for full in pairs[n])
-            nodes, angles = (_pixels(n, stride),) * 2 if self.images else (_nodes(n, stride), _angles(n, stride))
-            samples[resolution] = (
-                Sample(eta, R, nodes, angles) if self.direction == "forward" else Sample(R, eta, angles, nodes)
-            )
+                pairs[n] = self._solve(centres, self._background(n), angles or n + self._periodic)
+            samples[resolution] = self._sample(*pairs[n], resolution, stride)
         return [samples]
 
     def medium(self, centres: Array, background: Background) -> Array:
@@ -123,22 +130,35 @@ class Scattering:
         first, second = np.exp(-(distance**2) / (2 * self.std**2))
         return np.asarray(-(background.omega**2) * self.amplitude * (first @ second.T))
 
-    def _solve(self, centres: Array, background: Background) -> tuple[Array, Array]:
+    def _sample(self, eta: Array, R: Array, resolution: int, stride: int) -> Sample:
+        n = len(eta)
+        if self._periodic:
+            eta = np.pad(eta, ((1, 0), (1, 0)))  # nodes begin one cell from the edge, where the medium is zero
+            nodes = angles = _torus(resolution)
+            R = R[:: len(R) // resolution, :: len(R) // resolution]
+        else:
+            nodes, angles = (_pixels(n, stride),) * 2 if self.images else (_nodes(n, stride), _angles(n, stride))
+            R = R[::stride, ::stride]
+        eta, R = (values.reshape(resolution**2, -1) for values in (eta[::stride, ::stride], R))
+        return Sample(eta, R, nodes, angles) if self.direction == "forward" else Sample(R, eta, angles, nodes)
+
+    def _solve(self, centres: Array, background: Background, angles: int) -> tuple[Array, Array]:
         eta = self.medium(centres, background)
-        R = far_field(eta, background)
+        R = far_field(eta, background, angles)
         if self.published_sign:
-            R = 2 * born(eta, background) - R
+            R = 2 * born(eta, background, angles) - R
         return eta, np.stack([R.real, R.imag], axis=-1)
 
     def _grid(self, resolution: int) -> tuple[int, int]:
-        """Grid that is solved on, and the stride that takes it to `resolution` points per axis."""
+        """Nodes of the grid that is solved on, and the stride that takes it to `resolution` points per axis."""
         if self.base is None:
-            return resolution, 1
+            return resolution - self._periodic, 1
         for stride in range(1, self.base + 1):
-            if -(-self.base // stride) == resolution:
-                return self.base, stride
+            if -(-self.base // stride) == resolution and (self.base % stride == 0 or not self._periodic):
+                return self.base - self._periodic, stride
+        wanted = "a divisor of base" if self._periodic else "ceil(base / k)"
         raise InvalidInputError(
-            f"no stride of base = {self.base} gives {resolution} points; ask for ceil(base / k), or leave base out"
+            f"no stride of base = {self.base} gives {resolution} points; ask for {wanted}, or leave base out"
         )
 
     def _background(self, n: int) -> Background:
@@ -167,6 +187,11 @@ def _angles(n: int, stride: int) -> Discretization:
     # a stride that does not divide n leaves one shorter gap, from the last angle to the first
     axis = (2 * np.pi * np.arange(n) / n)[::stride]
     return Discretization.tensor_grid(axis, axis, bounds=[(0, 2 * np.pi)] * 2, periodic=True)
+
+
+@lru_cache(maxsize=16)
+def _torus(n: int) -> Discretization:
+    return Discretization.uniform((n, n), periodic=True)
 
 
 @lru_cache(maxsize=16)

@@ -1,0 +1,102 @@
+"""The linear path finds linear maps in closed form, and holds on any points."""
+
+import pytest
+import torch
+
+from iaenet import Discretization, Field, IAENet, InvalidInputError
+from iaenet.geometry import geometry_of
+from iaenet.linear_path import LinearPath
+
+
+def pairs(count, sizes=(24,), seed=0):
+    """`f -> (d f / dx + 2, f(-x))` of trigonometric polynomials of 4 periods, on grids of several sizes."""
+    chance = torch.Generator().manual_seed(seed)
+    k = torch.arange(1, 5, dtype=torch.float64)
+    made = []
+    for i in range(count):
+        grid = Discretization.uniform(sizes[i % len(sizes)], periodic=True)
+        a, b = torch.randn(2, 4, generator=chance, dtype=torch.float64)
+        angle = 2 * torch.pi * grid.points * k
+        f = angle.cos() @ a + angle.sin() @ b
+        slope = angle.cos() @ (k * b) - angle.sin() @ (k * a)
+        mirrored = angle.cos() @ a - angle.sin() @ b
+        made.append((Field(grid, f[:, None]), Field(grid, torch.stack([slope + 2, mirrored], dim=1))))
+    return made
+
+
+def apply(path, field):
+    geometry = geometry_of(field.discretization, torch.float64)
+    return path.expand(path.latent(path.reduce(field.values[None], geometry)), geometry)[0]
+
+
+def test_a_linear_map_is_found_from_samples_on_several_grids():
+    path = LinearPath(1, 2, 4, (True,)).double()
+    path.fit(pairs(60, sizes=(16, 24)))
+    assert path.left < 1e-4
+    for field, wanted in pairs(3, sizes=(33,), seed=1):
+        torch.testing.assert_close(apply(path, field), wanted.values, rtol=0, atol=1e-4)
+
+
+def test_the_ridge_is_chosen_on_samples_that_are_not_fitted():
+    """With few samples and noise, an exact fit would be worse than none."""
+    chance = torch.Generator().manual_seed(0)
+    noisy = [
+        (f, Field(f.discretization, torch.randn(24, 2, generator=chance, dtype=torch.float64))) for f, _ in pairs(12)
+    ]
+    path = LinearPath(1, 2, 4, (True,)).double()
+    path.fit(noisy)
+    outputs = torch.stack([apply(path, f) for f, _ in pairs(20, seed=2)])
+    assert outputs.square().mean() < 0.5  # noise has size 1, and nothing to do with the input
+    assert path.left > 0.7
+
+
+def test_too_few_samples_leave_it_at_zero():
+    path = LinearPath(1, 2, 4, (True,)).double()
+    path.fit(pairs(9))
+    assert path.left == 1
+    assert path.matrix.abs().max() == 0
+
+
+def network(data, **options):
+    options = {"width": 8, "latent": 4, "blocks": 1, "modes": 4, "linear_path": 4, "groups": 2, **options}
+    return IAENet.for_data(data, **options)
+
+
+def single(data):
+    return [(f.to(torch.float32), g.to(torch.float32)) for f, g in data]
+
+
+def test_a_network_starts_at_the_linear_fit_and_is_the_same_on_every_grid():
+    data = single(pairs(60))
+    model = network(data)
+    (coarse, wanted), (fine, _) = single(pairs(1, seed=3))[0], single(pairs(1, sizes=(48,), seed=3))[0]
+    found = model(coarse).values
+    assert (found - wanted.values).norm() < 0.01 * wanted.values.norm()
+    torch.testing.assert_close(model(fine).values[::2], found, rtol=0, atol=1e-4)
+    torch.testing.assert_close(model(coarse, at=fine.discretization).values[::2], found, rtol=0, atol=1e-5)
+    torch.testing.assert_close(model(fine, chunk=7).values, model(fine).values, rtol=0, atol=1e-5)
+
+
+def test_branches_begin_with_the_maps():
+    """The first group of channels has the map to the first output, the second that to the second."""
+    model = network(single(pairs(60)))
+    iae = model.layers[0].branches[0].iae
+    maps = model.linear_path.maps
+    assert maps.shape == (2, 9, 9)
+    torch.testing.assert_close(iae.gain * iae.linear.weight[1], maps[1])
+    assert abs(maps[1][5:, 5:] + torch.eye(4)).max() < 1e-3  # f(-x): sines change their sign
+
+
+def test_it_is_kept_with_the_weights_but_not_trained():
+    model = network(single(pairs(60)))
+    again = IAENet(**model.options)
+    again.load_state_dict(model.state_dict())
+    torch.testing.assert_close(again.linear_path.matrix, model.linear_path.matrix)
+    assert not any("linear_path" in name for name, _ in model.named_parameters())
+
+
+def test_bad_sizes_are_refused():
+    with pytest.raises(InvalidInputError, match="4225 numbers for an input"):
+        LinearPath(1, 1, 64, (False, False))
+    with pytest.raises(InvalidInputError, match="groups must divide the width 32"):
+        IAENet(1, 1, groups=5)
