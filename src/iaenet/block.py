@@ -211,8 +211,8 @@ class IAEBlock(nn.Module):
     The input a itself goes into the merge beside the branches, as in the authors' implementation.
     `inputs` is how many earlier outputs are merged: i for dense skips, 1 otherwise. `residual` adds a linear map of the
     input before the activation (eq. resnet). `direct` is the highest frequency of the direct path, 0 for none.
-    Each of the `rasters` adds a branch of convolutions, `kernel` points wide, on `levels` coarser grids as well. `groups`
-    is how many full linear maps a branch on coefficients has.
+    Each of the `rasters` adds a branch of convolutions, `kernel` points wide, on `levels` coarser grids as well.
+    `groups` is how many full linear maps a branch on coefficients has.
     """
 
     def __init__(
