@@ -13,6 +13,8 @@ from iaenet.experiments.plan import Data, Training
 from iaenet.experiments.progress import Whole
 from iaenet.experiments.rate_search import best_rate, forget, search
 from iaenet.recipe import Recipe
+from iaenet.run_folder import RunFolder
+from iaenet.runs import fit
 
 DATA = Data("burgers", {"viscosity": 0.1}, (24, 6, 0), (16,), 0)
 FNO = Training(
@@ -82,8 +84,20 @@ def test_the_rate_that_does_best_on_validation_is_taken(folder, tmp_path):
     assert tried["0.01"] < tried["1e-05"]
     assert best_rate(FNO, tried) == 0.01
     assert {path.name for path in tmp_path.iterdir()} == {"rate-1e-05", "rate-0.01"}
-    forget(FNO, tmp_path)
+    forget(FNO, tmp_path, {"rate": 0.01, "epochs": 4})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_trial_as_long_as_the_training_is_the_training(folder, tmp_path):
+    learnt = material(FNO, folder)
+    tried = search(FNO, learnt, 1, tmp_path, PART)
+    rate = best_rate(FNO, tried)
+    forget(FNO, tmp_path, {"rate": rate, "epochs": 1})
+    assert [path.name for path in tmp_path.iterdir()] == ["seed-0"]
+    before = (tmp_path / "seed-0" / "log.jsonl").read_text()
+    fit(FNO.model, run=tmp_path / "seed-0", recipe=FNO.made(1, rate, seed=0), **learnt.options)
+    assert (tmp_path / "seed-0" / "log.jsonl").read_text() == before  # there is nothing left to train
+    assert RunFolder(tmp_path / "seed-0").read_json("metrics.json")["best"]["validation"] == tried[f"{rate:g}"]
 
 
 def test_a_rate_that_diverges_is_not_taken(folder, tmp_path):

@@ -1,11 +1,13 @@
 """The learning rate of a row: each is tried for a small share of the epochs, the lowest validation error wins.
 
-Every row gets the same rates and the same share, and nothing of it looks at test samples.
+Every row gets the same rates and the same share, and nothing of it looks at test samples. A slow network has one epoch
+in all, which is also the least that a trial takes: then the trial that won is the training.
 """
 
 import math
 import shutil
 from pathlib import Path
+from typing import Any
 
 from iaenet.errors import DivergedError
 from iaenet.experiments.data import Material
@@ -19,7 +21,7 @@ def search(training: Training, material: Material, epochs: int, folder: Path, pa
     """The validation error that each rate reached, None if it diverged. A single rate is not tried."""
     if len(training.rates) == 1:
         return {}
-    few = max(1, round(training.share * epochs))
+    few = trial_epochs(training, epochs)
     found: dict[str, float | None] = {}
     for rate in training.rates:
         run = folder / f"rate-{rate:g}"
@@ -50,7 +52,15 @@ def best_rate(training: Training, tried: dict[str, float | None]) -> float:
     return min(sorted(training.rates), key=error)
 
 
-def forget(training: Training, folder: Path) -> None:
-    """Remove the trials; what they found is in the plan."""
+def trial_epochs(training: Training, epochs: int) -> int:
+    """Epochs of a trial, for a training of so many."""
+    return max(1, round(training.share * epochs))
+
+
+def forget(training: Training, folder: Path, plan: dict[str, Any]) -> None:
+    """Remove the trials; what they found is in the plan. One that is as long as the training is kept, as seed 0."""
+    best = folder / f"rate-{plan['rate']:g}"
+    if trial_epochs(training, plan["epochs"]) == plan["epochs"] and best.exists() and not (folder / "seed-0").exists():
+        best.rename(folder / "seed-0")
     for rate in training.rates:
         shutil.rmtree(folder / f"rate-{rate:g}", ignore_errors=True)
