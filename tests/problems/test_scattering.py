@@ -247,3 +247,25 @@ def test_grids_too_coarse_are_refused(size, message):
 def test_bad_medium_is_refused():
     with pytest.raises(InvalidInputError, match="eta must be finite"):
         far_field(np.zeros((80, 81)), Background(81))
+
+
+def test_what_a_band_holds_of_far_field_and_medium():
+    """FNO's 12 modes, k < 12, miss percents of both; as many cosines of a closed axis miss more than periods do."""
+    problem = Scattering(wavelengths=4, std=0.034, spread=0.31, base=108, images=True)
+    pairs = [problem.record(np.random.default_rng(seed), [36])[0][36] for seed in range(12)]
+    x = np.arange(36)[:, None]
+
+    def missed(basis, values):
+        Q = np.linalg.qr(basis)[0]
+        P = Q @ Q.T
+        return np.mean([np.linalg.norm(f - np.einsum("ij,jkc,lk->ilc", P, f, P)) / np.linalg.norm(f) for f in values])
+
+    def periods(most):
+        angle = 2 * np.pi * x / 36 * np.arange(1, most + 1)
+        return np.concatenate([np.ones((36, 1)), np.cos(angle), np.sin(angle)], axis=1)
+
+    far = [pair.output.reshape(36, 36, 2) for pair in pairs]
+    medium = [pair.input.reshape(36, 36, 1) for pair in pairs]
+    assert 0.01 < missed(periods(11), far) < 0.04
+    assert 0.02 < missed(periods(11), medium) < 0.04
+    assert missed(np.cos(np.pi * x / 35 * np.arange(25)), far) > 5 * missed(periods(12), far)
