@@ -211,7 +211,7 @@ class IAEBlock(nn.Module):
     The input a itself goes into the merge beside the branches, as in the authors' implementation.
     `inputs` is how many earlier outputs are merged: i for dense skips, 1 otherwise. `residual` adds a linear map of the
     input before the activation (eq. resnet). `direct` is the highest frequency of the direct path, 0 for none.
-    Each of the `rasters` adds a branch of convolutions, `kernel` points wide, on `levels` coarser grids as well.
+    Each of the `rasters` adds a branch of convolutions, `kernel` points wide.
     `groups` is how many full linear maps a branch on coefficients has.
     """
 
@@ -230,7 +230,6 @@ class IAEBlock(nn.Module):
         direct: int = 0,
         rasters: Sequence[int] = (),
         kernel: int = 3,
-        levels: int = 0,
         groups: int = 1,
         **iae: Unpack[IAEOptions],
     ) -> None:
@@ -261,7 +260,7 @@ class IAEBlock(nn.Module):
         if direct:
             branches.append(DirectBranch(SpectralConvolution(channels, channels, direct, periodic)))
         for count in rasters:
-            branches.append(DomainBranch(Raster(count), RasterConvolutions(count, channels, periodic, kernel, levels)))
+            branches.append(DomainBranch(Raster(count), RasterConvolutions(count, channels, periodic, kernel)))
         self.branches: Sequence[Branch] = nn.ModuleList(branches)  # type: ignore[assignment]
         # M on [a, branches] is linear: the hidden layer of the paper's M costs about half a block (docs/maths.md).
         self.merge = linear(channels * (1 + len(branches)), channels)

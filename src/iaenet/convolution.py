@@ -1,7 +1,6 @@
 """Small convolutions on a grid."""
 
 import math
-from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -51,60 +50,15 @@ def wrapped(x: Tensor, axis: int, reach: int) -> Tensor:
 
 
 class RasterConvolutions(nn.Module):
-    """Convolutions on the values of a `Raster`: what happens between neighbours, and with `levels` farther away.
+    """`C_2 sigma(C_1 v)` with convolutions C on the values of a `Raster`: what happens between neighbours."""
 
-    `C_2 sigma(C_1 v)` without levels. A level halves the raster and doubles the channels. With D a convolution of 2
-    points that steps over 2, U its transpose and E one that keeps its grid,
-
-        d_0 = sigma(C_1 v),   d_{l+1} = sigma(D_l d_l),   u_l = d_l + U_l sigma(E_l u_{l+1}),   C_2 u_0,
-
-    u = d at the coarsest level.
-    """
-
-    def __init__(self, count: int, channels: int, periodic: tuple[bool, ...], kernel: int, levels: int = 0) -> None:
+    def __init__(self, count: int, channels: int, periodic: tuple[bool, ...], kernel: int) -> None:
         super().__init__()
         self.shape = (count,) * len(periodic)
         self.first = Convolution(channels, channels, periodic, kernel)
         self.second = Convolution(channels, channels, periodic, kernel)
-        sizes = [channels * 2**level for level in range(levels + 1)]
-        self.down = nn.ModuleList(_halving(fine, coarse, len(periodic)) for fine, coarse in pairwise(sizes))
-        self.up = nn.ModuleList(_doubling(coarse, fine, len(periodic)) for fine, coarse in pairwise(sizes))
-        self.even = nn.ModuleList(Convolution(size, size, periodic, kernel) for size in sizes[1:])
 
     def forward(self, values: Tensor) -> Tensor:
         """Values `(b, count^d, c)` -> `(b, count^d, c)`."""
         grid = values.unflatten(1, self.shape).movedim(-1, 1)
-        levels = [nn.functional.gelu(self.first(grid))]
-        for down in self.down:
-            levels.append(nn.functional.gelu(down(_filled(levels[-1]))))
-        x = levels.pop()
-        for up, even in zip(reversed(self.up), reversed(self.even), strict=True):
-            finer = levels.pop()
-            x = up(nn.functional.gelu(even(x)))
-            x = x[(..., *(slice(0, size) for size in finer.shape[2:]))] + finer
-        return self.second(x).movedim(1, -1).flatten(1, -2)
-
-
-def _filled(x: Tensor) -> Tensor:
-    """One more point, a zero, along axes with an odd number of them."""
-    pads = [pad for size in reversed(x.shape[2:]) for pad in (0, size % 2)]
-    return nn.functional.pad(x, pads) if any(pads) else x
-
-
-TRANSPOSES: tuple[type[nn.ConvTranspose1d | nn.ConvTranspose2d | nn.ConvTranspose3d], ...] = (
-    nn.ConvTranspose1d,
-    nn.ConvTranspose2d,
-    nn.ConvTranspose3d,
-)
-
-
-def _halving(fine: int, coarse: int, dim: int) -> nn.Module:
-    made = CONVOLUTIONS[dim - 1](fine, coarse, 2, stride=2)
-    nn.init.normal_(made.weight, std=1 / math.sqrt(fine * 2**dim))
-    return made
-
-
-def _doubling(coarse: int, fine: int, dim: int) -> nn.Module:
-    made = TRANSPOSES[dim - 1](coarse, fine, 2, stride=2)
-    nn.init.normal_(made.weight, std=1 / math.sqrt(coarse))
-    return made
+        return self.second(nn.functional.gelu(self.first(grid))).movedim(1, -1).flatten(1, -2)

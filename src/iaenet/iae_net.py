@@ -115,8 +115,6 @@ class IAENet(Model):
         rasters: points per axis of grids of the network's own; on each, a branch of small convolutions works. Uniform
             grids that are coarser are refined first.
         kernel: width of these convolutions in points of the raster, odd.
-        levels: how often a raster is halved, as in a U-Net, with twice the channels each time; 0 for convolutions on
-            the raster alone.
         groups: the full linear map between coefficients of a Fourier or wavelet branch, which all channels share, is
             one for each of so many groups of channels instead. `width` is a multiple of it.
         linear_path: harmonics of the best linear map from input to output, which `for_data` finds in closed form before
@@ -158,7 +156,6 @@ class IAENet(Model):
         direct: int | None = None,
         rasters: Sequence[int] = (),
         kernel: int = 3,
-        levels: int = 0,
         groups: int = 1,
         linear_path: int = 0,
         recompute: int = 32768,
@@ -199,7 +196,6 @@ class IAENet(Model):
                 direct=direct,
                 rasters=rasters,
                 kernel=kernel,
-                levels=levels,
                 groups=groups,
                 auxiliary=auxiliary,
                 channel_mlp=channel_mlp,

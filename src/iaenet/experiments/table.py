@@ -182,7 +182,10 @@ def load_table(folder: Path, name: str) -> Table:
         shared = _read(folder / SETTINGS / f"{setting}.yaml")
         common = _read(folder / SETTINGS / "common.yaml")
         common["presets"] = {key: one for key, one in common["presets"].items() if key in shared.get("presets", {})}
-        own = merged(merged(common, shared), own)
+        both = merged(common, shared)
+        if own.get("kind") == "times":  # what others say of their training does not concern it
+            both["presets"] = {key: {**one, "changes": []} for key, one in both["presets"].items()}
+        own = merged(both, own)
     for preset in own.get("presets") or {}:
         if preset not in PRESETS:
             raise InvalidInputError(f"{path}: presets: there is no key {preset!r}; there are {', '.join(PRESETS)}")
