@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from iaenet import Discretization, Field, InvalidInputError, interpolate, relative_l2
-from iaenet.augment import SETS, resampled, symmetric
+from iaenet.augment import SETS, at_some_points, resampled, symmetric
 from iaenet.models import build
 from iaenet.problems.burgers import Burgers, cole_hopf
 from iaenet.problems.random_fields import FourierSeries
@@ -286,3 +286,46 @@ def test_without_augmentation_the_objective_is_the_relative_error():
     network = build(**TINY, data=pairs)
     found = _losses(network, pairs, Recipe(), stream(0))
     assert torch.allclose(found, torch.cat([relative_l2(network(given), wanted) for given, wanted in pairs]), rtol=1e-5)
+
+
+# ------------------------------------------------------------------ some of an output's points
+
+
+def mesh_pair(n=400):
+    points = np.random.default_rng(0).random((n, 2))
+    mesh = Discretization.points(points)
+    values = (torch.from_numpy(points) ** 2).sum(1, keepdim=True).float()
+    return Field(Discretization.uniform((5, 5)), torch.rand(3, 25, 1)), Field(mesh, values.expand(3, -1, -1))
+
+
+def test_some_points_keep_values_and_integrals():
+    """Over the draws every point is seen, with the weight that gives the integral over all of them."""
+    given, wanted = mesh_pair()
+    integrals, seen = [], set()
+    for seed in range(300):
+        ((same, some),) = at_some_points([(given, wanted)], 100, chance(seed))
+        assert same is given
+        assert some.values.shape == (3, 100, 1)
+        x = some.discretization.points
+        assert torch.allclose(some.values[1, :, 0], (x**2).sum(1).float())
+        seen |= set(x[:, 0].tolist())
+        integrals.append(some.discretization.integrate(some.values)[0].item())
+    assert len(seen) == 400
+    whole = wanted.discretization.integrate(wanted.values)[0].item()
+    assert np.mean(integrals) == pytest.approx(whole, rel=0.02)
+    assert np.std(integrals) > 0.01 * whole
+
+
+def test_outputs_with_few_points_stay_as_they_are():
+    given, wanted = mesh_pair(50)
+    ((_, some),) = at_some_points([(given, wanted)], 50, chance())
+    assert some is wanted
+
+
+def test_the_objective_on_some_points():
+    pairs = [mesh_pair()]
+    network = build("iaenet", width=4, latent=4, rank=4, modes=2, blocks=1, data=pairs)
+    found = _losses(network, pairs, Recipe(outputs=60), stream(3))
+    ((given, some),) = at_some_points(pairs, 60, stream(3))
+    assert torch.allclose(found, relative_l2(network(given, at=some.discretization), some))
+    assert not torch.allclose(found, _losses(network, pairs, Recipe(), stream(3)), rtol=1e-5)

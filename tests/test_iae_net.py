@@ -240,3 +240,20 @@ def test_output_points_are_places_in_the_inputs_domain():
     other = model(field, at=Discretization.points(places, bounds="tight")).values
     assert torch.allclose(one, other, atol=1e-6)
     assert torch.allclose(one, model(field).values[8:25:8], atol=1e-6)
+
+
+def test_points_that_are_only_asked_for_need_no_cells(monkeypatch):
+    """Nothing is integrated over them, and Voronoi cells are dear."""
+    net = IAENet(1, 1, dim=2, width=4, latent=4, rank=4, modes=2, blocks=1)
+    field = Field(Discretization.uniform((8, 8)), torch.rand(64, 1))
+    asked = Discretization.points(torch.rand(300, 2), rule="monte-carlo")
+    before = net(field, at=asked).values
+
+    def refuse(*_):
+        raise AssertionError
+
+    monkeypatch.setattr("iaenet.quadrature.voronoi", refuse)
+    again = Discretization(asked.points.flip(0), asked.weights, asked.bounds, asked.periodic)
+    assert torch.allclose(net(field, at=again).values.flip(0), before, atol=1e-6)
+    with pytest.raises(AssertionError):
+        net(Field(again, torch.rand(300, 1)))

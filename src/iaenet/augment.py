@@ -1,4 +1,4 @@
-"""More versions of a sample: on other discretizations (eq. loss), and under symmetries of the problem."""
+"""Other versions of a sample: on other points (eq. loss), on some of them, and under symmetries of the problem."""
 
 from functools import lru_cache
 
@@ -13,10 +13,11 @@ from iaenet.recipe import Augment
 from iaenet.resample import interpolate
 from iaenet.samples import stream
 
-# Sets of random points of each size to draw from. New ones at every step would cost their geometry every time, and fill
-# the memory with it.
+# Sets of random points of each size, and of random places, to draw from. New ones at every step would cost their
+# geometry every time, and fill the memory with it.
 SETS = 64
 _made: dict[tuple[object, ...], Discretization] = {}
+_places: dict[tuple[str, int, int], tuple[Tensor, Discretization]] = {}
 
 
 def resampled(pairs: list[Pair], options: Augment, generator: torch.Generator) -> list[Pair]:
@@ -56,6 +57,33 @@ def _drawn(source: Discretization, kind: str, size: int, generator: torch.Genera
 
 def _domain(of: Discretization) -> tuple[object, ...]:
     return of.dim, of.periodic, str(of.bounds.tolist()), of.bounds.device
+
+
+def at_some_points(pairs: list[Pair], count: int, generator: torch.Generator) -> list[Pair]:
+    """Each output at `count` of its points, drawn at random; an unbiased view of an integral over all of them.
+
+    >>> grid = Discretization.uniform(5)
+    >>> f = Field(grid, grid.points[None].float())
+    >>> (_, some), = at_some_points([(f, f)], 3, torch.Generator().manual_seed(0))
+    >>> some.values.shape, bool((some.values[0] == some.discretization.points).all())
+    (torch.Size([1, 3, 1]), True)
+    """
+    return [(given, _some_of(wanted, count, generator)) for given, wanted in pairs]
+
+
+def _some_of(field: Field, count: int, generator: torch.Generator) -> Field:
+    whole = field.discretization
+    which = int(torch.randint(SETS, (1,), generator=generator))
+    if whole.n <= count:
+        return field
+    key = (whole.key, count, which)
+    if key not in _places:
+        order = torch.randperm(whole.n, generator=stream(which, "places", count))
+        places = order[:count].sort().values.to(whole.points.device)
+        share = whole.weights[places] * (whole.n / count)
+        _places[key] = places, Discretization(whole.points[places], share, whole.bounds, whole.periodic)
+    places, at = _places[key]
+    return Field.unchecked(at, field.values[..., places, :])
 
 
 def symmetric(pairs: list[Pair], names: list[str], generator: torch.Generator) -> list[Pair]:

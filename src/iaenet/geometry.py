@@ -64,19 +64,21 @@ class Geometry:
         axes: tuple[tuple[Tensor, Tensor], ...] | None,
         periodic: tuple[bool, ...],
         dtype: torch.dtype,
+        asked: bool = False,
     ) -> None:
         self.points = points  # (n, d) float64
         self.weights = weights  # (n,) float64
         self.axes = axes  # coordinates and weights along each axis, float64, or None
         self.periodic = periodic
         self.dtype = dtype
+        self.asked = asked  # functions are only asked for here, not integrated: no better rule is looked for
         self.n = points.shape[0]
         self.whole: tuple[Geometry, slice] | None = None  # the geometry that this one is a piece of, and where
         self._made: dict[tuple[object, ...], tuple[Tensor, ...]] = {}
         self._taps: ScatteredTaps | None = None  # kept while bases are prepared, since all need it
 
     @classmethod
-    def of(cls, discretization: Discretization, dtype: torch.dtype) -> "Geometry":
+    def of(cls, discretization: Discretization, dtype: torch.dtype, asked: bool = False) -> "Geometry":
         """The geometry of a discretization, in the unit box."""
         low = discretization.bounds[:, 0]
         size = discretization.bounds[:, 1] - low
@@ -87,7 +89,7 @@ class Geometry:
                 for i, (axis, weights) in enumerate(zip(discretization.axes, discretization.axis_weights, strict=True))
             )
         points = (discretization.points - low) / size
-        return cls(points, discretization.weights / discretization.volume, axes, discretization.periodic, dtype)
+        return cls(points, discretization.weights / discretization.volume, axes, discretization.periodic, dtype, asked)
 
     @cached_property
     def uniform(self) -> tuple[int, ...] | None:
@@ -130,7 +132,8 @@ class Geometry:
         """Make coordinates and bases (for analysis, for synthesis) ahead of their use, outside compiled code."""
         self.sites(harmonics)
         for analysis, synthesis in bases:
-            self._analysis(analysis)
+            if not self.asked:
+                self._analysis(analysis)
             self._synthesis(synthesis)
         self._taps = None
 
@@ -231,7 +234,7 @@ class Geometry:
     def _is_uneven(self) -> bool:
         """Whether these are uneven points, weighted by their cells: weighted sums are not the best rule."""
         d = len(self.periodic)
-        if self.axes is not None or d not in DENSE or self.n > DENSE[d]:
+        if self.asked or self.axes is not None or d not in DENSE or self.n > DENSE[d]:
             return False
         points, weights = self.points.cpu().numpy(), self.weights.cpu().numpy()
         if d == 1:
@@ -299,25 +302,25 @@ class Geometry:
             row = slice(start, min(start + rows, count))
             places = slice(row.start * per_row, row.stop * per_row) if self.axes is not None else row
             axes = None if self.axes is None else ((self.axes[0][0][row], self.axes[0][1][row]), *self.axes[1:])
-            piece = Geometry(self.points[places], self.weights[places], axes, self.periodic, self.dtype)
+            piece = Geometry(self.points[places], self.weights[places], axes, self.periodic, self.dtype, self.asked)
             piece.whole = self, places
             pieces.append((places, piece))
         return pieces
 
 
 @recent(points=2**21)
-def geometry_of(discretization: Discretization, dtype: torch.dtype) -> Geometry:
+def geometry_of(discretization: Discretization, dtype: torch.dtype, asked: bool = False) -> Geometry:
     """The geometry of a discretization; those used last are kept, with their bases."""
-    return Geometry.of(discretization, dtype)
+    return Geometry.of(discretization, dtype, asked)
 
 
 @recent(points=2**21)
-def geometry_in(source: Discretization, target: Discretization, dtype: torch.dtype) -> Geometry:
+def geometry_in(source: Discretization, target: Discretization, dtype: torch.dtype, asked: bool = False) -> Geometry:
     """The geometry of `target` in the box of `source`: a point has the same coordinates whatever box it came with."""
     if torch.equal(source.bounds, target.bounds.to(source.bounds)):
-        return geometry_of(target, dtype)
+        return geometry_of(target, dtype, asked)
     box = source.bounds.to(target.bounds)
-    return Geometry.of(Discretization(target.points, target.weights, box, target.periodic, target.axes), dtype)
+    return Geometry.of(Discretization(target.points, target.weights, box, target.periodic, target.axes), dtype, asked)
 
 
 def coordinate_features(x: Tensor, periodic: tuple[bool, ...], harmonics: int) -> Tensor:

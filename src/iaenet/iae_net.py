@@ -290,13 +290,13 @@ class IAENet(Model):
             fine = refined(stacked, self.band, self.raster)
             source = goal = self._pieces(fine, stacked.discretization, chunk)
             if target.key != fine.discretization.key:
-                goal = self._pieces(interpolate(stacked, target), stacked.discretization, chunk)
+                goal = self._pieces(interpolate(stacked, target), stacked.discretization, chunk, asked=True)
             counts = [len(fields[i].values) if fields[i].batched else 1 for i in some]
             made.append(Group(some, counts, target, source, goal))
         return made
 
-    def _pieces(self, field: Field, source: Discretization, chunk: int | None) -> list[Piece]:
-        geometry = geometry_in(source, field.discretization, field.values.dtype)
+    def _pieces(self, field: Field, source: Discretization, chunk: int | None, asked: bool = False) -> list[Piece]:
+        geometry = geometry_in(source, field.discretization, field.values.dtype, asked)
         if chunk is not None:
             return [(field.values[:, places], piece) for places, piece in geometry.chunks(chunk)]
         for layer in self.layers:
@@ -400,7 +400,7 @@ RASTER = {"rasters": (24,), "post_blocks": 0}
 # Sizes by dimension (3 stands for 3 and more). docs/research.md says why `small` has no branch on the points.
 PRESETS: dict[str, dict[int, dict[str, Any]]] = {
     "small": {
-        1: {"width": 64, "latent": 32, "blocks": 2, "modes": 24, "post_modes": 16, **FOURIER},
+        1: {"width": 64, "latent": 32, "blocks": 2, "modes": 24, "post_modes": 16, "linear_path": 24, **FOURIER},
         2: {"latent": 16, "blocks": 3, "modes": 12, "direct": 6, "harmonics": 3, **RASTER, **FOURIER},
         3: {"width": 16, "latent": 6, "blocks": 3, "modes": 4, "post_modes": 4, "harmonics": 2, **FOURIER},
     },

@@ -14,6 +14,7 @@ NOT_NEGATIVE = (
     "schedule.warmup",
     "schedule.patience",
     "augment.weight",
+    "outputs",
     "clip",
     "ema",
     "patience",
@@ -130,6 +131,8 @@ class Recipe(Options):
         order: mixed (every batch from all samples, whatever their points) or sequential (the paper's variant: the
             samples of one resolution after the other, `turn` epochs each). Default mixed.
         turn: epochs of one resolution in sequential order. Default 10.
+        outputs: learn from so many of an output's points at a time, others at each step; 0 for all. For fine meshes,
+            and networks that can be asked at any points. Default 0.
         clip: largest norm of the gradient; 0 for no limit. Default 1.
         ema: decay of a running mean of the weights, which is then what is validated and kept; 0 for none. Default 0.
         patience: stop after so many epochs without a better validation error; 0 for never. Default 0.
@@ -147,6 +150,7 @@ class Recipe(Options):
     augment: Augment = field(default_factory=Augment)
     order: Literal["mixed", "sequential"] = "mixed"
     turn: int = 10
+    outputs: int = 0
     clip: float = 1.0
     ema: float = 0.0
     patience: int = 0

@@ -23,7 +23,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from iaenet.augment import resampled, symmetric
+from iaenet.augment import at_some_points, resampled, symmetric
 from iaenet.checkpoint import Tensors, flatten_optimisers, restore_optimisers
 from iaenet.errors import DivergedError, InvalidInputError
 from iaenet.loss import relative_l2
@@ -136,6 +136,7 @@ def _losses(network: Any, pairs: list[Pair], recipe: Recipe, generator: torch.Ge
     """The loss of each sample, with its share of the loss on resampled pairs; one call of the network for all."""
     augment = recipe.augment
     pairs = symmetric(pairs, list(augment.symmetries), generator)
+    pairs = at_some_points(pairs, recipe.outputs, generator) if recipe.outputs else pairs
     more = resampled(pairs, augment, generator) if augment.weight else []
     device = pairs[0][0].values.device.type
     with torch.autocast(device, torch.bfloat16) if recipe.precision == "bf16" else nullcontext():
