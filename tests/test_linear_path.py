@@ -100,3 +100,11 @@ def test_bad_sizes_are_refused():
         LinearPath(1, 1, 64, (False, False))
     with pytest.raises(InvalidInputError, match="groups must divide the width 32"):
         IAENet(1, 1, groups=5)
+
+
+@pytest.mark.parametrize(("channels", "has"), [(1, True), (20, True), (21, False)])
+def test_presets_have_it_where_the_fit_takes_seconds(channels, has):
+    """On a line, and for inputs of up to about a thousand coefficients."""
+    made = IAENet.from_preset("small", in_channels=channels, out_channels=1)
+    assert (made.linear_path is not None) == has
+    assert IAENet.from_preset("small", in_channels=1, out_channels=1, dim=2).linear_path is None

@@ -232,7 +232,7 @@ class IAENet(Model):
             return PublishedIAENet(in_channels, out_channels, dim)
         if name not in PRESETS:
             raise InvalidInputError(f"no preset {name!r}; there are {', '.join([*PRESETS, 'published'])}")
-        return cls(in_channels, out_channels, dim, periodic, **_sizes(name, dim, periodic))
+        return cls(in_channels, out_channels, dim, periodic, **_sizes(name, in_channels, dim, periodic))
 
     @classmethod
     def for_data(cls, data: Sequence[Pair], *, preset: Literal["small", "base"] = "small", **options: Any) -> "IAENet":
@@ -240,7 +240,7 @@ class IAENet(Model):
         shape = shape_of(data)
         if preset not in PRESETS:
             raise InvalidInputError(f"no preset {preset!r}; there are {', '.join(PRESETS)}")
-        network = cls(**shape, **(_sizes(preset, shape["dim"], shape["periodic"]) | options))
+        network = cls(**shape, **(_sizes(preset, shape["in_channels"], shape["dim"], shape["periodic"]) | options))
         if network.linear_path is not None:
             network.linear_path.fit(data)
             for layer in network.layers:
@@ -395,6 +395,7 @@ def _stacked(fields: list[Field]) -> Field:
     return Field.unchecked(fields[0].discretization, values[0] if len(values) == 1 else torch.cat(values))
 
 
+QUICK = 1024  # coefficients of an input up to which a preset has a linear path: the fit takes seconds
 FOURIER = {"domains": ("fourier",)}
 RASTER = {"rasters": (24,), "post_blocks": 0}
 # Sizes by dimension (3 stands for 3 and more). docs/research.md says why `small` has no branch on the points.
@@ -412,8 +413,12 @@ PRESETS: dict[str, dict[int, dict[str, Any]]] = {
 }
 
 
-def _sizes(preset: str, dim: int, periodic: Periodic) -> dict[str, Any]:
-    sizes = PRESETS[preset][min(dim, 3)]
+def _sizes(preset: str, channels: int, dim: int, periodic: Periodic) -> dict[str, Any]:
+    sizes = dict(PRESETS[preset][min(dim, 3)])
     wraps = periodic if isinstance(periodic, bool) else any(periodic)
-    # Periods are twice as long as half periods: half as many of them make a band. Tables grow with their square.
-    return sizes | {"modes": sizes["modes"] // 2 + 1} if dim > 1 and wraps else sizes
+    if dim > 1 and wraps:
+        # Periods are twice as long as half periods: half as many of them make a band. Tables grow with their square.
+        sizes["modes"] = sizes["modes"] // 2 + 1
+    if channels * (2 * sizes.get("linear_path", 0) + 1) > QUICK:
+        sizes["linear_path"] = 0
+    return sizes

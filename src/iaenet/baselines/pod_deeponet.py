@@ -71,13 +71,13 @@ class PODDeepONet(SensorNetwork):
     def for_data(cls, data: Sequence[Pair], *, preset: str = "default", **options: Any) -> "PODDeepONet":
         """A network with the input points of the data, the same in all pairs, and the modes of the outputs.
 
-        Modes live on the output points of the first pair; outputs on other points are interpolated to them. There are
-        no more modes than the outputs span dimensions.
+        Modes live on the points of the output with most of them; outputs on other points are interpolated to these.
+        There are no more modes than the outputs span dimensions.
         """
-        place = data[0][1].discretization
+        snapshots = [data[i][1] for i in range(0, len(data), -(-len(data) // SNAPSHOTS))]
+        place = max((u.discretization for u in snapshots), key=lambda at: at.n)
         chosen = {**preset_options(PRESETS, preset, place.dim), **options}
-        thinned = range(0, len(data), -(-len(data) // SNAPSHOTS))
-        outputs = [interpolate(data[i][1], place).values for i in thinned]
+        outputs = [interpolate(u, place).values for u in snapshots]
         mean, modes = pod(torch.cat([u if u.ndim == 3 else u[None] for u in outputs]), place.weights, chosen["modes"])
         chosen["modes"] = len(modes)
         model = cls(**sensor_shape(data), shape=list(place.shape), **chosen)
