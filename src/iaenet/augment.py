@@ -9,6 +9,7 @@ from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
 from iaenet.field import Field
 from iaenet.model import Pair
+from iaenet.recent import recent
 from iaenet.recipe import Augment
 from iaenet.resample import interpolate
 from iaenet.samples import stream
@@ -17,7 +18,6 @@ from iaenet.samples import stream
 # geometry every time, and fill the memory with it.
 SETS = 64
 _made: dict[tuple[object, ...], Discretization] = {}
-_places: dict[tuple[str, int, int], tuple[Tensor, Discretization]] = {}
 
 
 def resampled(pairs: list[Pair], options: Augment, generator: torch.Generator) -> list[Pair]:
@@ -72,18 +72,19 @@ def at_some_points(pairs: list[Pair], count: int, generator: torch.Generator) ->
 
 
 def _some_of(field: Field, count: int, generator: torch.Generator) -> Field:
-    whole = field.discretization
     which = int(torch.randint(SETS, (1,), generator=generator))
-    if whole.n <= count:
+    if field.discretization.n <= count:
         return field
-    key = (whole.key, count, which)
-    if key not in _places:
-        order = torch.randperm(whole.n, generator=stream(which, "places", count))
-        places = order[:count].sort().values.to(whole.points.device)
-        share = whole.weights[places] * (whole.n / count)
-        _places[key] = places, Discretization(whole.points[places], share, whole.bounds, whole.periodic)
-    places, at = _places[key]
+    places, at = _subset(field.discretization, count, which)
     return Field.unchecked(at, field.values[..., places, :])
+
+
+@recent(points=2**21)
+def _subset(whole: Discretization, count: int, which: int) -> tuple[Tensor, Discretization]:
+    order = torch.randperm(whole.n, generator=stream(which, "places", count))
+    places = order[:count].sort().values.to(whole.points.device)
+    share = whole.weights[places] * (whole.n / count)
+    return places, Discretization(whole.points[places], share, whole.bounds, whole.periodic)
 
 
 def symmetric(pairs: list[Pair], names: list[str], generator: torch.Generator) -> list[Pair]:
