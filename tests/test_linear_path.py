@@ -108,3 +108,22 @@ def test_presets_have_it_where_the_fit_takes_seconds(channels, has):
     made = IAENet.from_preset("small", in_channels=channels, out_channels=1)
     assert (made.linear_path is not None) == has
     assert IAENet.from_preset("small", in_channels=1, out_channels=1, dim=2).linear_path is None
+
+
+@pytest.mark.parametrize(("power", "options", "has"), [(1, {}, True), (2, {}, False), (2, {"linear_path": 24}, True)])
+def test_a_preset_leaves_it_out_where_the_map_is_far_from_linear(power, options, has):
+    """The network is then the one without it, number for number; who asks for it gets it."""
+    grid = Discretization.uniform(64, periodic=True)
+    chance = torch.Generator().manual_seed(0)
+    inputs = [torch.randn(1, generator=chance) * torch.sin(2 * torch.pi * grid.points).float() for _ in range(40)]
+    data = [(Field(grid, f), Field(grid, f**power)) for f in inputs]
+    torch.manual_seed(1)
+    made = IAENet.for_data(data, **options)
+    assert (made.linear_path is not None) == has
+    torch.manual_seed(1)
+    without = IAENet.for_data(data, linear_path=0)
+    same = [torch.equal(one, other) for one, other in zip(made.parameters(), without.parameters(), strict=True)]
+    assert all(same) == (not has)
+    rebuilt = IAENet(**made.options)
+    rebuilt.load_state_dict(made.state_dict())
+    assert torch.equal(rebuilt(data[0][0]).values, made(data[0][0]).values)

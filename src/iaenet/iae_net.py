@@ -236,16 +236,26 @@ class IAENet(Model):
 
     @classmethod
     def for_data(cls, data: Sequence[Pair], *, preset: Literal["small", "base"] = "small", **options: Any) -> "IAENet":
-        """A network of a named size for such pairs; options replace those of the preset."""
+        """A network of a named size for such pairs; options replace those of the preset.
+
+        A linear path that the preset has is left out where the map is far from linear.
+        """
         shape = shape_of(data)
         if preset not in PRESETS:
             raise InvalidInputError(f"no preset {preset!r}; there are {', '.join(PRESETS)}")
-        network = cls(**shape, **(_sizes(preset, shape["in_channels"], shape["dim"], shape["periodic"]) | options))
-        if network.linear_path is not None:
-            network.linear_path.fit(data)
+        sizes = _sizes(preset, shape["in_channels"], shape["dim"], shape["periodic"]) | options
+        path = None
+        if sizes.get("linear_path"):
+            path = LinearPath(shape["in_channels"], shape["out_channels"], sizes["linear_path"], shape["periodic"])
+            path.fit(data)
+            if "linear_path" not in options and float(path.left) > WORTH:
+                path, sizes["linear_path"] = None, 0
+        network = cls(**shape, **sizes)
+        if path is not None:
+            network.linear_path = path
             for layer in network.layers:
                 if isinstance(layer, IAEBlock):
-                    layer.begin_with(network.linear_path.maps)
+                    layer.begin_with(path.maps)
         return network
 
     @overload
@@ -395,6 +405,7 @@ def _stacked(fields: list[Field]) -> Field:
     return Field.unchecked(fields[0].discretization, values[0] if len(values) == 1 else torch.cat(values))
 
 
+WORTH = 0.2  # what the best linear map leaves of a sample, as a share of its size, for it to help (docs/research.md)
 QUICK = 1024  # coefficients of an input up to which a preset has a linear path: the fit takes seconds
 FOURIER = {"domains": ("fourier",)}
 RASTER = {"rasters": (24,), "post_blocks": 0}
