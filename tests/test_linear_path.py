@@ -1,11 +1,13 @@
 """The linear path finds linear maps in closed form, and holds on any points."""
 
+import numpy as np
 import pytest
 import torch
 
 from iaenet import Discretization, Field, IAENet, InvalidInputError
 from iaenet.geometry import geometry_of
 from iaenet.linear_path import LinearPath
+from iaenet.problems.burgers import Burgers
 
 
 def pairs(count, sizes=(24,), seed=0):
@@ -127,3 +129,15 @@ def test_a_preset_leaves_it_out_where_the_map_is_far_from_linear(power, options,
     rebuilt = IAENet(**made.options)
     rebuilt.load_state_dict(made.state_dict())
     assert torch.equal(rebuilt(data[0][0]).values, made(data[0][0]).values)
+
+
+@pytest.mark.parametrize(("viscosity", "low", "high"), [(1.0, 0, 0.005), (0.1, 0, 0.05), (0.01, 0.3, 1)])
+def test_how_linear_burgers_equation_is(viscosity, low, high):
+    """What a preset goes by: the less viscous, the less of the solution at time 1 is linear in the initial values."""
+    chance = np.random.default_rng(0)
+    samples = [Burgers(viscosity=viscosity).record(chance, [64])[0][64] for _ in range(300)]
+    data = [tuple(Field(s.input_at, torch.tensor(v).float()) for v in (s.input, s.output)) for s in samples]
+    path = LinearPath(1, 1, 24, (True,))
+    path.fit(data)
+    assert low <= float(path.left) < high
+    assert (IAENet.for_data(data).linear_path is not None) == (high < 0.2)
