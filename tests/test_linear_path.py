@@ -141,3 +141,21 @@ def test_how_linear_burgers_equation_is(viscosity, low, high):
     path.fit(data)
     assert low <= float(path.left) < high
     assert (IAENet.for_data(data).linear_path is not None) == (high < 0.2)
+
+
+def test_samples_on_another_domain_are_named():
+    closed = Discretization.uniform(24)
+    other = (Field(closed, torch.rand(24, 1)), Field(closed, torch.rand(24, 2)))
+    with pytest.raises(InvalidInputError, match=r"sample 12 is on a domain with periodic axes \(False,\)"):
+        IAENet.for_data([*pairs(12), other])
+
+
+def test_bfloat16_is_close():
+    """Only kernel networks are in bfloat16; the linear path is not."""
+    data = [(f.to(torch.float32), g.to(torch.float32)) for f, g in pairs(40)]
+    made = IAENet.for_data(data, width=8, latent=8, rank=8, linear_path=4, domains=["identity"])
+    plain = made(data[0][0]).values
+    with torch.autocast("cpu", torch.bfloat16):
+        found = made(data[0][0]).values
+    assert found.dtype == torch.float32
+    assert torch.allclose(found, plain, atol=1e-3 * float(plain.abs().max()))

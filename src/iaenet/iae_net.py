@@ -336,11 +336,11 @@ class IAENet(Model):
         return found
 
     def _linear(self, found: Tensor, group: Group, path: LinearPath) -> Tensor:
-        (coefficients,) = _total([path.reduce(values, geometry)] for values, geometry in group.source)
-        with full_precision(coefficients):
+        with full_precision(path.matrix):
+            (coefficients,) = _total([path.reduce(values, geometry)] for values, geometry in group.source)
             code = path.latent(coefficients)
-        own = torch.cat([path.expand(code, geometry) for _, geometry in group.goal], dim=1)
-        return torch.addcmul(own, path.left, found)
+            own = torch.cat([path.expand(code, geometry) for _, geometry in group.goal], dim=1)
+            return torch.addcmul(own, path.left, found.to(own))
 
     def _lifted(self, pieces: list[Piece], lean: bool) -> list[Site]:
         """`a_0 = F f` at each point."""

@@ -30,6 +30,7 @@ class LinearPath(nn.Module):
     def __init__(self, in_channels: int, out_channels: int, modes: int, periodic: tuple[bool, ...]) -> None:
         super().__init__()
         self.basis: Basis = Trigonometric(modes)
+        self.periodic = periodic
         self.channels = out_channels
         p = 1
         for wraps in periodic:
@@ -89,6 +90,11 @@ class LinearPath(nn.Module):
                     fields = [some[i][side] for i in members]
                     values = torch.cat([f.values if f.batched else f.values[None] for f in fields])
                     place, own = (some[members[0]][which].discretization for which in (0, side))
+                    if own.periodic != self.periodic:
+                        raise InvalidInputError(
+                            f"sample {start + members[0]} is on a domain with periodic axes {own.periodic}, "
+                            f"the first one on {self.periodic}"
+                        )
                     coefficients = self.reduce(values, geometry_in(place, own, values.dtype))
                     sides.append(coefficients.flatten(1).double())
                 ones = torch.ones_like(sides[0][:, :1])
