@@ -142,7 +142,6 @@ class Geometry:
         matrices = self._analysis(basis)
         b, _, c = values.shape
         rest = c
-        values = values.to(self.dtype)  # kernel networks in bfloat16 leave values in it
         with full_precision(values):
             # The last axis first: what is left of the grid stays in front as batch.
             for axis, matrix in reversed(list(enumerate(matrices))):

@@ -297,10 +297,11 @@ class IAENet(Model):
         made = []
         for some in groups(fields, at):
             stacked, target = _stacked([fields[i] for i in some]), at[some[0]]
-            fine = refined(stacked, self.band, self.raster)
-            source = goal = self._pieces(fine, stacked.discretization, chunk)
-            if target.key != fine.discretization.key:
-                goal = self._pieces(interpolate(stacked, target), stacked.discretization, chunk, asked=True)
+            with full_precision(stacked.values):
+                fine = refined(stacked, self.band, self.raster)
+                source = goal = self._pieces(fine, stacked.discretization, chunk)
+                if target.key != fine.discretization.key:
+                    goal = self._pieces(interpolate(stacked, target), stacked.discretization, chunk, asked=True)
             counts = [len(fields[i].values) if fields[i].batched else 1 for i in some]
             made.append(Group(some, counts, target, source, goal))
         return made
