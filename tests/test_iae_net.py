@@ -8,7 +8,7 @@ import torch
 from torch._dynamo.testing import CompileCounterWithBackend
 
 from iaenet import Discretization, Field, Fourier, IAENet, Identity, InvalidInputError, Wavelet, relative_l2
-from iaenet.iae_net import PRESETS
+from iaenet.sizes import PRESETS
 from tests.smooth import mismatch, smooth
 
 TINY = {"width": 8, "latent": 5, "rank": 8, "modes": 3, "post_modes": 2, "blocks": 2}

@@ -19,6 +19,7 @@ from iaenet.model import Model, Pair, asked, groups, shape_of
 from iaenet.pointwise import full_precision, linear
 from iaenet.refine import refined
 from iaenet.resample import interpolate
+from iaenet.sizes import PRESETS, WORTH, sizes_of
 from iaenet.spectral import FourierLayer
 
 Skips = Literal["dense", "residual", "none"]
@@ -232,7 +233,7 @@ class IAENet(Model):
             return PublishedIAENet(in_channels, out_channels, dim)
         if name not in PRESETS:
             raise InvalidInputError(f"no preset {name!r}; there are {', '.join([*PRESETS, 'published'])}")
-        return cls(in_channels, out_channels, dim, periodic, **_sizes(name, in_channels, dim, periodic))
+        return cls(in_channels, out_channels, dim, periodic, **sizes_of(name, in_channels, dim, periodic))
 
     @classmethod
     def for_data(cls, data: Sequence[Pair], *, preset: Literal["small", "base"] = "small", **options: Any) -> "IAENet":
@@ -243,7 +244,7 @@ class IAENet(Model):
         shape = shape_of(data)
         if preset not in PRESETS:
             raise InvalidInputError(f"no preset {preset!r}; there are {', '.join(PRESETS)}")
-        sizes = _sizes(preset, shape["in_channels"], shape["dim"], shape["periodic"]) | options
+        sizes = sizes_of(preset, shape["in_channels"], shape["dim"], shape["periodic"]) | options
         path = None
         if sizes.get("linear_path"):
             path = LinearPath(shape["in_channels"], shape["out_channels"], sizes["linear_path"], shape["periodic"])
@@ -404,33 +405,3 @@ def _stacked(fields: list[Field]) -> Field:
     """Fields on one discretization as one batched field."""
     values = [f.values if f.batched else f.values[None] for f in fields]
     return Field.unchecked(fields[0].discretization, values[0] if len(values) == 1 else torch.cat(values))
-
-
-WORTH = 0.2  # what the best linear map leaves of a sample, as a share of its size, for it to help (docs/research.md)
-QUICK = 1024  # coefficients of an input up to which a preset has a linear path: the fit takes seconds
-FOURIER = {"domains": ("fourier",)}
-RASTER = {"rasters": (24,), "post_blocks": 0}
-# Sizes by dimension (3 stands for 3 and more). docs/research.md says why `small` has no branch on the points.
-PRESETS: dict[str, dict[int, dict[str, Any]]] = {
-    "small": {
-        1: {"width": 64, "latent": 32, "blocks": 2, "modes": 24, "post_modes": 16, "linear_path": 24, **FOURIER},
-        2: {"latent": 16, "blocks": 3, "modes": 12, "direct": 6, "harmonics": 3, **RASTER, **FOURIER},
-        3: {"width": 16, "latent": 6, "blocks": 3, "modes": 4, "post_modes": 4, "harmonics": 2, **FOURIER},
-    },
-    "base": {
-        1: {"width": 64, "latent": 64, "rank": 64, "blocks": 4, "modes": 24, "post_modes": 16},
-        2: {"latent": 16, "rank": 128, "blocks": 4, "modes": 16, "direct": 8, "post_modes": 12, "harmonics": 3},
-        3: {"width": 20, "latent": 8, "rank": 128, "blocks": 4, "modes": 4, "post_modes": 4, "harmonics": 2},
-    },
-}
-
-
-def _sizes(preset: str, channels: int, dim: int, periodic: Periodic) -> dict[str, Any]:
-    sizes = dict(PRESETS[preset][min(dim, 3)])
-    wraps = periodic if isinstance(periodic, bool) else any(periodic)
-    if dim > 1 and wraps:
-        # Periods are twice as long as half periods: half as many of them make a band. Tables grow with their square.
-        sizes["modes"] = sizes["modes"] // 2 + 1
-    if channels * (2 * sizes.get("linear_path", 0) + 1) > QUICK:
-        sizes["linear_path"] = 0
-    return sizes
