@@ -282,7 +282,9 @@ def whole(long, tmp_path_factory):
     return outcome(folder / "r")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
+)
 def test_a_signal_saves_and_the_next_run_goes_on(number, code, here, long, whole):
     process = command(*long)
     wait_for(lambda: steps(here / "r") == 2, process)

@@ -113,7 +113,7 @@ def whole(file, tmp_path_factory):
     return outcome(folder / "two"), losses(folder / "one")
 
 
-@pytest.mark.parametrize(("dead", "others"), [(0, 2), (1, 2), (1, 1)])
+@pytest.mark.parametrize(("dead", "others"), [(0, 2), *(pytest.param(1, n, marks=pytest.mark.slow) for n in (2, 1))])
 def test_a_killed_rank_ends_the_other_by_name_and_training_goes_on(dead, others, file, tmp_path, whole):
     run, alive = tmp_path / "run", 1 - dead
     command = arguments(file, run, "--save_seconds", 0, epochs=12)

@@ -144,6 +144,7 @@ def test_gradcheck_of_the_whole_network(d):
     assert torch.autograd.gradcheck(lambda v: model(Field(grid, v), at=goal).values, (values,))
 
 
+@pytest.mark.slow
 def test_compiled_once_for_many_sizes():
     torch._dynamo.reset()
     counter = CompileCounterWithBackend("aot_eager")

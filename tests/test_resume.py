@@ -167,7 +167,7 @@ def resumed(name, run):
     return without(outcome(run), "config.yaml")
 
 
-@pytest.mark.parametrize("name", ["muon", "own"])
+@pytest.mark.parametrize("name", ["muon", pytest.param("own", marks=pytest.mark.slow)])
 def test_killed_it_goes_on_exactly(name, reference, tmp_path):
     """Several times in one run: at random moments, in a save, and at each stage of one."""
     chance = random.Random(name)
