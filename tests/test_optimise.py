@@ -130,6 +130,28 @@ def test_muon_takes_matrices_and_adamw_the_rest():
     assert [group["weight_decay"] for one in (muon, rest) for group in one.param_groups] == [0.2, 0.2]
 
 
+@pytest.mark.parametrize("convolutions", [True, False])
+def test_kernels_of_convolutions_are_matrices_and_tables_are_not(convolutions):
+    network = nn.Sequential(nn.Conv2d(4, 16, 3), nn.Conv1d(1, 16, 3))
+    network.table = nn.Parameter(torch.zeros(16, 16, 16))
+    muon, rest = network[0].weight, [network[1].weight, network.table]
+    if not convolutions:
+        muon, rest = None, [network[0].weight, *rest]
+    found = make_optimisers(network, Optimiser("muon", convolutions=convolutions))
+    taken = {type(one): {id(p) for group in one.param_groups for p in group["params"]} for one in found}
+    assert taken.get(Muon, set()) == ({id(muon)} if convolutions else set())
+    assert {id(one) for one in rest} <= taken[torch.optim.AdamW]
+
+
+def test_muon_makes_the_step_of_a_kernel_that_it_makes_of_its_matrix():
+    gradient = torch.randn(16, 4, 3, 3)
+    kernel, matrix = nn.Parameter(torch.zeros(16, 4, 3, 3)), nn.Parameter(torch.zeros(16, 36))
+    kernel.grad, matrix.grad = gradient, gradient.flatten(1)
+    Muon([kernel, matrix], 1.0).step()
+    torch.testing.assert_close(kernel.flatten(1), matrix)
+    assert matrix.detach().abs().max() > 0.1
+
+
 @pytest.mark.parametrize(
     ("network", "kinds"), [(nn.Linear(3, 3), [torch.optim.AdamW]), (nn.Linear(8, 8, bias=False), [Muon])]
 )

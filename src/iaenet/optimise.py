@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from iaenet.convolution import CONVOLUTIONS
 from iaenet.recipe import Optimiser, Schedule
 
 SMALLEST_SIDE = 8  # matrices with a shorter side have nothing to orthogonalise
@@ -18,7 +19,8 @@ class Muon(torch.optim.Optimizer):
     """`W <- W - rate (0.2 sqrt(max(rows, columns)) orthogonal(momentum) + decay W)` for matrices.
 
     The factor gives steps as large as AdamW's, so that both share a rate. Runs in the matrices' own precision
-    (PyTorch's Muon rounds to bfloat16), and all matrices of one shape at once.
+    (PyTorch's Muon rounds to bfloat16), and all matrices of one shape at once. Kernels of convolutions
+    `(channels out, channels in, points ..)` are matrices with a column for each channel and point.
 
     >>> W = nn.Parameter(torch.zeros(8, 8))
     >>> W.grad = torch.eye(8)
@@ -52,8 +54,9 @@ class Muon(torch.optim.Optimizer):
                 state["momentum"] = torch.zeros_like(parameter)
             buffers.append(state["momentum"])
         torch._foreach_lerp_(buffers, gradients, 1 - group["momentum"])
-        updates = orthogonal(torch.stack(torch._foreach_lerp(gradients, buffers, group["momentum"])))
-        scale = 0.2 * math.sqrt(max(parameters[0].shape))
+        momenta = torch.stack(torch._foreach_lerp(gradients, buffers, group["momentum"])).flatten(2)
+        updates = orthogonal(momenta).view(len(parameters), *parameters[0].shape)
+        scale = 0.2 * math.sqrt(max(momenta.shape[1:]))
         torch._foreach_mul_(list(parameters), 1 - group["lr"] * group["weight_decay"])
         torch._foreach_add_(list(parameters), list(updates.unbind()), alpha=-group["lr"] * scale)
 
@@ -81,7 +84,10 @@ def make_optimisers(network: nn.Module, options: Optimiser) -> list[torch.optim.
     parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
     if options.name == "adam":
         return [torch.optim.Adam(parameters, rate, weight_decay=decay, fused=True)]
-    matrices = [p for p in parameters if p.ndim == 2 and min(p.shape) >= SMALLEST_SIDE]
+    kernels = {id(one.weight) for one in network.modules() if isinstance(one, CONVOLUTIONS) and options.convolutions}
+    matrices = [
+        p for p in parameters if (p.ndim == 2 or id(p) in kernels) and min(len(p), p[0].numel()) >= SMALLEST_SIDE
+    ]
     if options.name == "adamw" or not matrices:
         return [torch.optim.AdamW(parameters, rate, weight_decay=decay, fused=True)]
     chosen = {id(matrix) for matrix in matrices}

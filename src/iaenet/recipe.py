@@ -69,11 +69,13 @@ class Optimiser(Options):
         name: muon (orthogonalised momentum for matrices, AdamW for the rest), adamw or adam. Default muon.
         rate: largest learning rate. Default 0.003.
         weight_decay: share of the weights taken off, times the rate; adam adds it to the gradient. Default 0.
+        convolutions: for muon, whether kernels of convolutions count as matrices. Default true.
     """
 
     name: Literal["muon", "adamw", "adam"] = "muon"
     rate: float = 3e-3
     weight_decay: float = 0.0
+    convolutions: bool = True
 
 
 @dataclass(frozen=True)
