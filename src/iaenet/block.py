@@ -1,7 +1,7 @@
 """The IAE block: integral autoencoders in several domains at once, merged point by point.
 
 Every layer of the network has the same four steps, which is what makes ragged batches, other output points and
-streaming one piece of code (`iae_net.py`):
+streaming one piece of code (`sites.py`):
 
     local    what a point knows by itself          pointwise
     reduce   what the layer must know of a function  a sum over points, any discretization

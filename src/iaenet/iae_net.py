@@ -1,81 +1,27 @@
 """IAE-Net: a map between functions, on whatever points they are sampled."""
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
-from typing import Any, Literal, NamedTuple, TypeVar, overload
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, overload
 
 import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from iaenet.block import IAEBlock, Layer
 from iaenet.discretization import Discretization, Periodic
 from iaenet.domain import Domain, Fourier, Identity, Wavelet
 from iaenet.errors import InvalidInputError
 from iaenet.field import Field
-from iaenet.geometry import Geometry, coordinate_count, geometry_in
+from iaenet.geometry import coordinate_count, geometry_in
 from iaenet.linear_path import LinearPath
 from iaenet.model import Model, Pair, asked, groups, shape_of
 from iaenet.pointwise import full_precision, linear
 from iaenet.refine import refined
 from iaenet.resample import interpolate
+from iaenet.sites import Piece, lifted, pass_through, total
 from iaenet.sizes import PRESETS, WORTH, sizes_of
 from iaenet.spectral import FourierLayer
 
 Skips = Literal["dense", "residual", "none"]
-T = TypeVar("T")
-
-
-class Site:
-    """Some points of one function (or of b functions on the same points), and what the layers made of it there.
-
-    A lean site keeps nothing between passes but the layers' outputs: what a layer does in between is done again when it
-    is needed, also for gradients.
-    """
-
-    def __init__(self, geometry: Geometry, lean: bool) -> None:
-        self.geometry = geometry
-        self.history: list[Tensor] = []
-        self.lean = lean
-        self._local: list[Tensor] | None = None
-
-    def reduce(self, layer: Layer) -> list[Tensor]:
-        """What the layer integrates, over these points."""
-        return self._apply(lambda local: layer.reduce(local, self.geometry), layer)
-
-    def advance(self, layer: Layer, codes: list[Tensor], room: Tensor | None) -> None:
-        """Take the layer's output; earlier ones are kept only as long as blocks merge them."""
-        output = self._apply(lambda local: layer.expand(codes, local, self.geometry), layer)
-        if not isinstance(layer, IAEBlock):
-            self.history = []
-        self._local = None
-        self.keep(output, room)
-
-    def keep(self, output: Tensor, room: Tensor | None) -> None:
-        """Remember an output, in its part of the `room (b, n, c)` for all points if there is one."""
-        if room is not None and self.geometry.whole is not None:
-            places = self.geometry.whole[1]
-            room[:, places] = output
-            output = room[:, places]
-        self.history = [*self.history, output]
-
-    def _apply(self, step: Callable[[list[Tensor]], T], layer: Layer) -> T:
-        if self.lean and torch.is_grad_enabled():
-            result: T = checkpoint(
-                lambda *history: step(layer.local(history, self.geometry)),
-                *self.history,
-                use_reentrant=False,
-                preserve_rng_state=False,
-            )
-            return result
-        local = self._local
-        if local is None:
-            local = layer.local(self.history, self.geometry)
-            self._local = None if self.lean else local
-        return step(local)
-
-
-Piece = tuple[Tensor, Geometry]
 
 
 class Group(NamedTuple):
@@ -316,22 +262,14 @@ class IAENet(Model):
         return [(field.values, geometry)]
 
     def _run(self, groups: list[Group], lean: bool) -> list[Tensor]:
-        """The network on groups of functions: each layer integrates over `sources` and is evaluated at `goals` too."""
-        sources = [self._lifted(g.source, lean) for g in groups]
+        """The network on groups of functions."""
+        sources = [lifted(g.source, self.lift, self.harmonics, lean) for g in groups]
         goals = [
-            own if g.goal is g.source else self._lifted(g.goal, lean) for g, own in zip(groups, sources, strict=True)
+            own if g.goal is g.source else lifted(g.goal, self.lift, self.harmonics, lean)
+            for g, own in zip(groups, sources, strict=True)
         ]
-        sizes = [sum(g.counts) for g in groups]
-        for number, layer in enumerate(self.layers if groups else ()):
-            reduced = [_total(site.reduce(layer) for site in group) for group in sources]
-            codes = _latent(layer, [torch.cat(branch) for branch in zip(*reduced, strict=True)])
-            shares = zip(*[code.split(sizes) for code in codes], strict=True)
-            last = number == len(self.layers) - 1
-            for own, goal, share in zip(sources, goals, shares, strict=True):
-                for group in [goal] if last or own is goal else [own, goal]:
-                    room = _room(group)
-                    for site in group:
-                        site.advance(layer, list(share), room)
+        if groups:
+            pass_through(self.layers, sources, goals)
         found = [torch.cat([self.project(site.history[-1]) for site in goal], dim=1) for goal in goals]
         if self.linear_path is not None:
             found = [self._linear(one, group, self.linear_path) for one, group in zip(found, groups, strict=True)]
@@ -339,22 +277,10 @@ class IAENet(Model):
 
     def _linear(self, found: Tensor, group: Group, path: LinearPath) -> Tensor:
         with full_precision(path.matrix):
-            (coefficients,) = _total([path.reduce(values, geometry)] for values, geometry in group.source)
+            (coefficients,) = total([path.reduce(values, geometry)] for values, geometry in group.source)
             code = path.latent(coefficients)
             own = torch.cat([path.expand(code, geometry) for _, geometry in group.goal], dim=1)
             return torch.addcmul(own, path.left, found.to(own))
-
-    def _lifted(self, pieces: list[Piece], lean: bool) -> list[Site]:
-        """`a_0 = F f` at each point."""
-        sites = []
-        room: Tensor | None = None
-        for values, geometry in pieces:
-            coordinates = geometry.sites(self.harmonics).coordinates.expand(len(values), -1, -1)
-            lifted = self.lift(torch.cat([values, coordinates], dim=-1))
-            room = _room_like(lifted, len(pieces), geometry) if room is None else room
-            sites.append(Site(geometry, lean))
-            sites[-1].keep(lifted, room)
-        return sites
 
     def _check(self, i: int, field: Field, target: Discretization) -> None:
         for what, where in (("input", field.discretization), ("output", target)):
@@ -377,28 +303,6 @@ def _domain(given: str | Domain | Identity, modes: int) -> Domain | Identity:
     if given not in made:
         raise InvalidInputError(f"no domain {given!r}; there are {', '.join(made)}, or give one of your own")
     return made[given]
-
-
-def _room(sites: list[Site]) -> Tensor | None:
-    """Room for a layer's output at all points of a streamed function."""
-    return _room_like(sites[0].history[-1], len(sites), sites[0].geometry)
-
-
-def _room_like(piece: Tensor, pieces: int, geometry: Geometry) -> Tensor | None:
-    # One block for all pieces: many small ones between temporary ones would leave the memory in shreds.
-    if pieces == 1 or torch.is_grad_enabled() or geometry.whole is None:
-        return None
-    return piece.new_empty(piece.shape[0], geometry.whole[0].n, piece.shape[2])
-
-
-def _latent(layer: Layer, moments: list[Tensor]) -> list[Tensor]:
-    with full_precision(moments[0]):
-        return layer.latent(moments)
-
-
-def _total(parts: Iterable[list[Tensor]]) -> list[Tensor]:
-    """Sum over the pieces of a function of what each branch integrated, one after the other: none is kept."""
-    return reduce(lambda total, part: [one + other for one, other in zip(total, part, strict=True)], parts)
 
 
 def _stacked(fields: list[Field]) -> Field:
