@@ -213,7 +213,7 @@ def test_a_configuration_file_and_the_command_line(here, capsys):
     )
     kept = yaml.safe_load((here / "a" / "config.yaml").read_text())
     assert (kept["epochs"], kept["batch"], kept["save_seconds"]) == (1, 6, 9.0)
-    assert kept["optimiser"] == {"name": "adam", "rate": 0.01, "weight_decay": 0.0}
+    assert kept["optimiser"] == {"name": "adam", "rate": 0.01, "weight_decay": 0.0, "convolutions": True}
     assert kept["augment"]["sizes"] == [20]
     assert kept["model"] == TINY
 

@@ -172,7 +172,7 @@ class Recipe(Options):
         """The same with some changes; parts may be given as dicts.
 
         >>> Recipe().but(epochs=5, optimiser={"name": "adam"}).optimiser
-        Optimiser(name='adam', rate=0.003, weight_decay=0.0)
+        Optimiser(name='adam', rate=0.003, weight_decay=0.0, convolutions=True)
         """
         parts = {
             name: dataclasses.replace(getattr(self, name), **value) if isinstance(value, dict) else value
