@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from iaenet import Discretization, Field, IAENet, iae_net
-from iaenet.refine import refined
+from iaenet.refine import among, refined
 
 
 def waves(at: Discretization) -> Field:
@@ -97,3 +97,32 @@ def test_a_grid_of_cell_centres_is_taken(periodic):
     assert fine.discretization.n == (8 if periodic else 15)
     old = fine.values if periodic else fine.values[::2]
     assert torch.allclose(old, waves(centres).values, atol=1e-9)
+
+
+@pytest.mark.parametrize("periodic", [True, False])
+def test_points_of_the_finer_grid_are_read_off_it(periodic):
+    """The answer on the input's own points is that on the finer grid there, and that at the same points as a set."""
+    torch.manual_seed(0)
+    net = IAENet(1, 1, dim=2, periodic=periodic, width=6, modes=6, blocks=2, post_blocks=0, domains=["fourier"])
+    coarse = waves(Discretization.uniform((6, 7), periodic=periodic))
+    as_set = Discretization.points(coarse.discretization.points, periodic=periodic)
+    with torch.no_grad():
+        own, asked = net.double()(coarse).values, net(coarse, at=as_set).values
+    assert refined(coarse, net.band).discretization.n > coarse.discretization.n
+    assert torch.allclose(own, asked, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("axis", [[0.0, 0.3, 1.0], [0.0, 0.25, 1.01]])
+def test_points_beside_the_finer_grid_have_no_place_in_it(axis):
+    assert among(Discretization.tensor_grid(axis, bounds=[(0, 2)]), Discretization.uniform(9, bounds=[(0, 2)])) is None
+
+
+def test_a_window_that_lacks_its_last_point_is_ended_for_a_raster():
+    """Samples at 0, h, 2 h, ... of a closed axis: the last value stands at the end, too; others are not touched."""
+    window = Discretization.tensor_grid([0.0, 0.25, 0.5, 0.75], bounds=[(0, 1)])
+    field = Field(window, torch.tensor([[1.0], [2.0], [3.0], [5.0]], dtype=torch.float64))
+    ended = refined(field, modes=0, points=5)
+    assert ended.discretization.key == Discretization.uniform(5).key
+    assert ended.values.flatten().tolist() == [1.0, 2.0, 3.0, 5.0, 5.0]
+    assert refined(field, modes=0) is field
+    assert among(window, ended.discretization).tolist() == [0, 1, 2, 3]

@@ -16,6 +16,7 @@ from typing import Protocol, TypedDict, Unpack
 import torch
 from torch import Tensor, nn
 
+from iaenet.attention import RasterAttention
 from iaenet.axiswise import AxiswiseDecoder, AxiswiseEncoder
 from iaenet.coefficients import CoefficientIAE
 from iaenet.convolution import RasterConvolutions
@@ -149,10 +150,10 @@ class PointBranch(nn.Module):
 class DomainBranch(nn.Module):
     """`F^-1 Phi(F a)`: an IAE on the coefficients of a domain, which are the same on every discretization.
 
-    The values on a raster are such coefficients, too; there Phi are convolutions.
+    The values on a raster are such coefficients, too; there Phi are convolutions, or attention between patches.
     """
 
-    def __init__(self, domain: Domain | Raster, iae: CoefficientIAE | RasterConvolutions) -> None:
+    def __init__(self, domain: Domain | Raster, iae: CoefficientIAE | RasterConvolutions | RasterAttention) -> None:
         super().__init__()
         self.domain = domain
         self.iae = iae
@@ -211,7 +212,8 @@ class IAEBlock(nn.Module):
     The input a itself goes into the merge beside the branches, as in the authors' implementation.
     `inputs` is how many earlier outputs are merged: i for dense skips, 1 otherwise. `residual` adds a linear map of the
     input before the activation (eq. resnet). `direct` is the highest frequency of the direct path, 0 for none.
-    Each of the `rasters` adds a branch of convolutions, `kernel` points wide.
+    Each of the `rasters` adds a branch of convolutions, `kernel` points wide; `attention` is how many layers another
+    branch has, of attention between patches of the finest one, `patch` points wide, with so many channels `tokens`.
     `groups` is how many full linear maps a branch on coefficients has.
     """
 
@@ -230,6 +232,9 @@ class IAEBlock(nn.Module):
         direct: int = 0,
         rasters: Sequence[int] = (),
         kernel: int = 3,
+        attention: int = 0,
+        patch: int = 8,
+        tokens: int = 128,
         groups: int = 1,
         **iae: Unpack[IAEOptions],
     ) -> None:
@@ -261,6 +266,10 @@ class IAEBlock(nn.Module):
             branches.append(DirectBranch(SpectralConvolution(channels, channels, direct, periodic)))
         for count in rasters:
             branches.append(DomainBranch(Raster(count), RasterConvolutions(count, channels, periodic, kernel)))
+        if attention:
+            finest = max(rasters)
+            between = RasterAttention(finest, channels, periodic, patch=patch, width=tokens, layers=attention)
+            branches.append(DomainBranch(Raster(finest), between))
         self.branches: Sequence[Branch] = nn.ModuleList(branches)  # type: ignore[assignment]
         # M on [a, branches] is linear: the hidden layer of the paper's M costs about half a block (docs/maths.md).
         self.merge = linear(channels * (1 + len(branches)), channels)

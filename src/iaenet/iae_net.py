@@ -15,7 +15,7 @@ from iaenet.geometry import coordinate_count, geometry_in
 from iaenet.linear_path import LinearPath
 from iaenet.model import Model, Pair, asked, groups, shape_of
 from iaenet.pointwise import full_precision, linear
-from iaenet.refine import refined
+from iaenet.refine import among, refined
 from iaenet.resample import interpolate
 from iaenet.sites import Piece, lifted, pass_through, total
 from iaenet.sizes import PRESETS, WORTH, sizes_of
@@ -31,7 +31,9 @@ class Group(NamedTuple):
     counts: list[int]  # functions in each member
     at: Discretization
     source: list[Piece]
-    goal: list[Piece]  # the same object as `source` if the output is asked for at the input's points
+    goal: list[Piece]  # the same object as `source` if all points that are asked for are among the input's
+    places: Tensor | None  # which of the goal's points are asked for; None for all
+    sizes: Tensor | None  # (b, 1, 1), norms of the functions if the network is homogeneous
 
 
 class IAENet(Model):
@@ -62,6 +64,12 @@ class IAENet(Model):
         rasters: points per axis of grids of the network's own; on each, a branch of small convolutions works. Uniform
             grids that are coarser are refined first.
         kernel: width of these convolutions in points of the raster, odd.
+        attention: layers of attention in each block, between patches of the finest raster; 0 for none. For functions
+            whose distant parts are alike, such as heartbeats.
+        patch: points of the raster along each axis that make a patch.
+        tokens: channels of a patch in these layers, a multiple of 32.
+        homogeneous: `Psi(s f) = s Psi(f)` for s > 0 by construction: the network sees f divided by its norm, and its
+            output is multiplied by it. For maps that scale so, and samples of very different sizes.
         groups: the full linear map between coefficients of a Fourier or wavelet branch, which all channels share, is
             one for each of so many groups of channels instead. `width` is a multiple of it.
         linear_path: harmonics of the best linear map from input to output, which `for_data` finds in closed form before
@@ -103,6 +111,10 @@ class IAENet(Model):
         direct: int | None = None,
         rasters: Sequence[int] = (),
         kernel: int = 3,
+        attention: int = 0,
+        patch: int = 8,
+        tokens: int = 128,
+        homogeneous: bool = False,
         groups: int = 1,
         linear_path: int = 0,
         recompute: int = 32768,
@@ -114,12 +126,15 @@ class IAENet(Model):
         self.periodic = (periodic,) * dim if isinstance(periodic, bool) else tuple(periodic)
         self.harmonics = harmonics
         self.axiswise = axiswise
+        self.homogeneous = homogeneous
         if len(self.periodic) != dim:
             raise InvalidInputError(f"periodic must be one flag or {dim} of them, got {len(self.periodic)}")
         if groups < 1 or width % groups:
             raise InvalidInputError(f"groups must divide the width {width}, got {groups}")
         if kernel < 1 or kernel % 2 == 0:
             raise InvalidInputError(f"kernel must be odd, got {kernel}")
+        if attention and not rasters:
+            raise InvalidInputError("attention is between patches of a raster: give rasters, too")
         if skips not in ("dense", "residual", "none"):
             raise InvalidInputError(f"skips must be 'dense', 'residual' or 'none', got {skips!r}")
         branches = [_domain(domain, modes) for domain in domains]
@@ -143,6 +158,9 @@ class IAENet(Model):
                 direct=direct,
                 rasters=rasters,
                 kernel=kernel,
+                attention=attention,
+                patch=patch,
+                tokens=tokens,
                 groups=groups,
                 auxiliary=auxiliary,
                 channel_mlp=channel_mlp,
@@ -243,14 +261,18 @@ class IAENet(Model):
             self._check(i, f, target)
         made = []
         for some in groups(fields, at):
-            stacked, target = _stacked([fields[i] for i in some]), at[some[0]]
+            stacked, target, sizes, places = _stacked([fields[i] for i in some]), at[some[0]], None, None
             with full_precision(stacked.values):
+                if self.homogeneous:
+                    stacked, sizes = unit(stacked)
                 fine = refined(stacked, self.band, self.raster)
                 source = goal = self._pieces(fine, stacked.discretization, chunk)
                 if target.key != fine.discretization.key:
-                    goal = self._pieces(interpolate(stacked, target), stacked.discretization, chunk, asked=True)
+                    places = among(target, fine.discretization)
+                    if places is None:
+                        goal = self._pieces(interpolate(stacked, target), stacked.discretization, chunk, asked=True)
             counts = [len(fields[i].values) if fields[i].batched else 1 for i in some]
-            made.append(Group(some, counts, target, source, goal))
+            made.append(Group(some, counts, target, source, goal, places, sizes))
         return made
 
     def _pieces(self, field: Field, source: Discretization, chunk: int | None, asked: bool = False) -> list[Piece]:
@@ -273,7 +295,8 @@ class IAENet(Model):
         found = [torch.cat([self.project(site.history[-1]) for site in goal], dim=1) for goal in goals]
         if self.linear_path is not None:
             found = [self._linear(one, group, self.linear_path) for one, group in zip(found, groups, strict=True)]
-        return found
+        found = [one if g.places is None else one[:, g.places] for one, g in zip(found, groups, strict=True)]
+        return [one if g.sizes is None else one * g.sizes for one, g in zip(found, groups, strict=True)]
 
     def _linear(self, found: Tensor, group: Group, path: LinearPath) -> Tensor:
         with full_precision(path.matrix):
@@ -303,6 +326,19 @@ def _domain(given: str | Domain | Identity, modes: int) -> Domain | Identity:
     if given not in made:
         raise InvalidInputError(f"no domain {given!r}; there are {', '.join(made)}, or give one of your own")
     return made[given]
+
+
+def unit(field: Field) -> tuple[Field, Tensor]:
+    """The functions of a batched field divided by their norms `(b, 1, 1)`; zero functions stay as they are.
+
+    >>> grid = Discretization.uniform(5)
+    >>> unit(Field(grid, torch.full((1, 5, 1), 3.0)))[1].flatten().tolist()
+    [3.0]
+    """
+    weights = field.discretization.weights.to(field.values) / field.discretization.volume
+    square = (weights @ field.values**2).mean(dim=-1)[:, None, None]
+    sizes = torch.where(square > 0, square, torch.ones_like(square)).sqrt()
+    return Field.unchecked(field.discretization, field.values / sizes), sizes
 
 
 def _stacked(fields: list[Field]) -> Field:

@@ -20,17 +20,20 @@ def refined(field: Field, modes: int, points: int = 0) -> Field:
     """The field on a uniform grid that holds `modes` harmonics and has so many `points` along every axis.
 
     By `continuation`; the field itself if its grid is fine enough. Each axis is divided as often as it
-    needs, so that the old points are among the new. A closed axis may end before the domain does; a periodic one begins
-    where the domain does. Other axes, and point sets, stay as they are.
+    needs, so that the old points are among the new. A closed axis may end before the domain does; if it does so by one
+    step, and `points` are asked for, the last value is continued to the end. A periodic axis begins where the domain
+    does. Other axes, and point sets, stay as they are.
 
     >>> coarse = Discretization.uniform(8, periodic=True)
     >>> wave = refined(Field(coarse, torch.cos(6 * torch.pi * coarse.points)), modes=10)
     >>> wave.discretization.n, bool(torch.allclose(wave.values, torch.cos(6 * torch.pi * wave.discretization.points)))
     (32, True)
     """
-    source = field.discretization
-    if source.axes is None:
+    if field.discretization.axes is None:
         return field
+    field = _to_the_end(field) if points else field
+    source = field.discretization
+    assert source.axes is not None
     times = [_times(axis, source, i, modes, points) for i, axis in enumerate(source.axes)]
     if max(times) == 1:
         return field
@@ -43,6 +46,55 @@ def refined(field: Field, modes: int, points: int = 0) -> Field:
     fine = _divided(source, tuple(times))
     values = values.reshape(-1, fine.n, field.channels)
     return Field.unchecked(fine, values if field.batched else values[0])
+
+
+def among(some: Discretization, grid: Discretization) -> Tensor | None:
+    """Places of the points of a tensor grid among those of a finer one; None if not all of them are there.
+
+    >>> among(Discretization.uniform(3), Discretization.uniform(5)).tolist()
+    [0, 2, 4]
+    """
+    return _among(some, grid) if some.axes is not None and grid.axes is not None and some.dim == grid.dim else None
+
+
+@lru_cache(maxsize=64)
+def _among(some: Discretization, grid: Discretization) -> Tensor | None:
+    places = torch.zeros(1, dtype=torch.long, device=grid.weights.device)
+    for few, many, (low, high) in zip(some.axes or (), grid.axes or (), grid.bounds.tolist(), strict=True):
+        close = 1e-9 * (high - low)
+        at = torch.searchsorted(many, few.to(many) - close).clamp_max(len(many) - 1)
+        if not torch.allclose(many[at], few.to(many), rtol=0, atol=close):
+            return None
+        places = (places[:, None] * len(many) + at).flatten()
+    return places
+
+
+def _to_the_end(field: Field) -> Field:
+    """The field on axes that reach the end of the domain, if they lack one step; the last value is taken there."""
+    source = field.discretization
+    ended = _ended(source)
+    if ended is source:
+        return field
+    values = field.values if field.batched else field.values[None]
+    values = values.unflatten(1, source.shape)
+    for axis, (have, wanted) in enumerate(zip(source.shape, ended.shape, strict=True), start=1):
+        if wanted > have:
+            values = torch.cat([values, values.narrow(axis, have - 1, 1)], dim=axis)
+    values = values.flatten(1, -2)
+    return Field.unchecked(ended, values if field.batched else values[0])
+
+
+@lru_cache(maxsize=32)
+def _ended(source: Discretization) -> Discretization:
+    axes = []
+    for axis, wraps, (low, high) in zip(source.axes or (), source.periodic, source.bounds.tolist(), strict=True):
+        s = len(axis)
+        step = float(axis[-1] - axis[0]) / max(1, s - 1)
+        lacks = not wraps and s > 2 and abs(high - float(axis[-1]) - step) < 1e-9 * (high - low)
+        axes.append(torch.cat([axis, axis.new_tensor([high])]) if lacks else axis)
+    if all(len(new) == len(old) for new, old in zip(axes, source.axes or (), strict=True)):
+        return source
+    return Discretization.tensor_grid(*axes, bounds=source.bounds.tolist(), periodic=source.periodic)
 
 
 def _times(axis: Tensor, source: Discretization, i: int, modes: int, points: int) -> int:

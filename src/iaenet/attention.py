@@ -1,0 +1,102 @@
+"""Attention between patches of a grid: what looks alike is compared, however far apart it is."""
+
+import math
+from collections.abc import Sequence
+
+from torch import Tensor, nn
+
+from iaenet.convolution import Convolution
+from iaenet.errors import InvalidInputError
+from iaenet.pointwise import linear
+
+HEAD = 32  # channels of a head
+KERNEL = 9  # tokens; order and distance are known by a convolution, channel by channel, and not by an encoded position
+
+
+class TokenLayer(nn.Module):
+    """`t <- t + A(N t) + C sigma(N t)`, then `t <- t + M(N' t)`.
+
+    A is softmax attention between all tokens, C a convolution of each channel, M an MLP, and N and N' normalise a
+    token's channels.
+    """
+
+    def __init__(self, width: int, periodic: tuple[bool, ...], depth: int) -> None:
+        super().__init__()
+        self.heads = width // HEAD
+        self.before = nn.LayerNorm(width)
+        self.compare = linear(width, 3 * width)
+        self.attend = linear(width, width, terms=4 * depth)
+        self.near = Convolution(width, width, periodic, KERNEL, groups=width)
+        self.between = nn.LayerNorm(width)
+        self.hidden = linear(width, 2 * width)
+        self.out = linear(2 * width, width, terms=4 * depth)
+
+    def forward(self, tokens: Tensor, shape: Sequence[int]) -> Tensor:
+        """Tokens `(b, m, w)` on a grid of this shape -> `(b, m, w)`."""
+        normal = self.before(tokens)
+        query, key, value = self.compare(normal).unflatten(-1, (3, self.heads, HEAD)).permute(2, 0, 3, 1, 4)
+        seen = nn.functional.scaled_dot_product_attention(query, key, value).transpose(1, 2).flatten(2)
+        grid = nn.functional.gelu(normal).unflatten(1, shape).movedim(-1, 1)
+        near = self.near(grid).movedim(1, -1).flatten(1, -2)
+        tokens = tokens + self.attend(seen) + near
+        return tokens + self.out(nn.functional.gelu(self.hidden(self.between(tokens))))
+
+
+class RasterAttention(nn.Module):
+    """Values on a `Raster` -> tokens, one for each patch of it -> layers of attention -> values.
+
+    count, channels, periodic: of the raster and of the values on it.
+    patch: points of the raster along each axis that make a token; the last patch of an axis may reach beyond its end.
+    width: channels of a token, a multiple of 32.
+    layers: how many `TokenLayer`s.
+
+    >>> made = RasterAttention(12, 3, (False, False), patch=5, width=32, layers=1)
+    >>> made(torch.randn(2, 144, 3)).shape
+    torch.Size([2, 144, 3])
+    """
+
+    def __init__(
+        self, count: int, channels: int, periodic: tuple[bool, ...], *, patch: int, width: int, layers: int
+    ) -> None:
+        super().__init__()
+        if width < HEAD or width % HEAD:
+            raise InvalidInputError(f"tokens have a multiple of {HEAD} channels, got {width}")
+        if not 1 <= patch <= count:
+            raise InvalidInputError(f"a patch has 1 to {count} points of the raster, got {patch}")
+        dim = len(periodic)
+        if any(periodic) and count % patch:
+            raise InvalidInputError(f"patches of {patch} points do not fill a periodic axis of {count}")
+        self.raster = (count,) * dim
+        self.patch = patch
+        self.shape = (math.ceil(count / patch),) * dim
+        self.gather = linear(channels * patch**dim, width)
+        self.layers = nn.ModuleList(TokenLayer(width, periodic, layers) for _ in range(layers))
+        self.spread = linear(width, channels * patch**dim)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Values `(b, count^d, c)` -> `(b, count^d, c)`."""
+        tokens = self.gather(self._patches(values))
+        for layer in self.layers:
+            tokens = layer(tokens, self.shape)
+        return self._values(self.spread(nn.functional.gelu(tokens)))
+
+    def _patches(self, values: Tensor) -> Tensor:
+        """`(b, count^d, c)` -> `(b, m, patch^d c)`, zeros beyond the ends."""
+        grid = values.unflatten(1, self.raster)
+        missing = self.shape[0] * self.patch - self.raster[0]
+        if missing:
+            grid = nn.functional.pad(grid, (0, 0, *(0, missing) * len(self.raster)))
+        for axis, m in enumerate(self.shape):
+            grid = grid.unflatten(1 + 2 * axis, (m, self.patch))
+        d = len(self.shape)
+        order = [0, *range(1, 2 * d, 2), *range(2, 2 * d + 1, 2), 2 * d + 1]
+        return grid.permute(order).flatten(d + 1).flatten(1, d)
+
+    def _values(self, patches: Tensor) -> Tensor:
+        """`(b, m, patch^d c)` -> `(b, count^d, c)`."""
+        d = len(self.shape)
+        grid = patches.unflatten(2, (*(self.patch,) * d, -1)).unflatten(1, self.shape)
+        grid = grid.permute(0, *(axis for i in range(1, d + 1) for axis in (i, d + i)), 2 * d + 1)
+        for axis in range(1, d + 1):
+            grid = grid.flatten(axis, axis + 1).narrow(axis, 0, self.raster[0])
+        return grid.flatten(1, d)
