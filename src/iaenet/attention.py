@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor, nn
 
 from iaenet.convolution import Convolution
@@ -45,18 +46,25 @@ class TokenLayer(nn.Module):
 class RasterAttention(nn.Module):
     """Values on a `Raster` -> tokens, one for each patch of it -> layers of attention -> values.
 
+        h = v' + C_2 v',  v' = sigma(C_1 v)        what a patch is known by
+        u = values of the tokens                   after `layers` of attention between them
+        z + C_4 z,  z = sigma(C_3 [h, u])          what is known of its kind, brought to the patch itself
+
+    C are convolutions, the first twice as wide as the others.
+
     count, channels, periodic: of the raster and of the values on it.
+    kernel: points of a convolution along each axis, odd.
     patch: points of the raster along each axis that make a token; the last patch of an axis may reach beyond its end.
     width: channels of a token, a multiple of 32.
     layers: how many `TokenLayer`s.
 
-    >>> made = RasterAttention(12, 3, (False, False), patch=5, width=32, layers=1)
+    >>> made = RasterAttention(12, 3, (False, False), kernel=3, patch=5, width=32, layers=1)
     >>> made(torch.randn(2, 144, 3)).shape
     torch.Size([2, 144, 3])
     """
 
     def __init__(
-        self, count: int, channels: int, periodic: tuple[bool, ...], *, patch: int, width: int, layers: int
+        self, count: int, channels: int, periodic: tuple[bool, ...], *, kernel: int, patch: int, width: int, layers: int
     ) -> None:
         super().__init__()
         if width < HEAD or width % HEAD:
@@ -69,16 +77,27 @@ class RasterAttention(nn.Module):
         self.raster = (count,) * dim
         self.patch = patch
         self.shape = (math.ceil(count / patch),) * dim
+        self.first = Convolution(channels, channels, periodic, 2 * kernel + 1)
+        self.second = Convolution(channels, channels, periodic, kernel)
         self.gather = linear(channels * patch**dim, width)
         self.layers = nn.ModuleList(TokenLayer(width, periodic, layers) for _ in range(layers))
         self.spread = linear(width, channels * patch**dim)
+        self.third = Convolution(2 * channels, channels, periodic, kernel)
+        self.fourth = Convolution(channels, channels, periodic, kernel)
 
     def forward(self, values: Tensor) -> Tensor:
         """Values `(b, count^d, c)` -> `(b, count^d, c)`."""
-        tokens = self.gather(self._patches(values))
+        own = nn.functional.gelu(self._near(self.first, values))
+        own = own + self._near(self.second, own)
+        tokens = self.gather(self._patches(nn.functional.gelu(own)))
         for layer in self.layers:
             tokens = layer(tokens, self.shape)
-        return self._values(self.spread(nn.functional.gelu(tokens)))
+        known = torch.cat([own, self._values(self.spread(tokens))], dim=-1)
+        found = nn.functional.gelu(self._near(self.third, known))
+        return found + self._near(self.fourth, found)
+
+    def _near(self, convolution: Convolution, values: Tensor) -> Tensor:
+        return convolution(values.unflatten(1, self.raster).movedim(-1, 1)).movedim(1, -1).flatten(1, -2)
 
     def _patches(self, values: Tensor) -> Tensor:
         """`(b, count^d, c)` -> `(b, m, patch^d c)`, zeros beyond the ends."""

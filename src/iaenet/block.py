@@ -268,8 +268,8 @@ class IAEBlock(nn.Module):
             branches.append(DomainBranch(Raster(count), RasterConvolutions(count, channels, periodic, kernel)))
         if attention:
             finest = max(rasters)
-            between = RasterAttention(finest, channels, periodic, patch=patch, width=tokens, layers=attention)
-            branches.append(DomainBranch(Raster(finest), between))
+            sizes = {"kernel": kernel, "patch": patch, "width": tokens, "layers": attention}
+            branches.append(DomainBranch(Raster(finest), RasterAttention(finest, channels, periodic, **sizes)))
         self.branches: Sequence[Branch] = nn.ModuleList(branches)  # type: ignore[assignment]
         # M on [a, branches] is linear: the hidden layer of the paper's M costs about half a block (docs/maths.md).
         self.merge = linear(channels * (1 + len(branches)), channels)
