@@ -9,7 +9,7 @@ from iaenet.attention import RasterAttention
 
 def made(count, periodic, patch=4, channels=3, layers=2):
     torch.manual_seed(0)
-    return RasterAttention(count, channels, periodic, kernel=3, patch=patch, width=32, layers=layers).double()
+    return RasterAttention(count, channels, periodic, 3, patch=patch, width=32, layers=layers).double()
 
 
 def net(periodic=False, **options):

@@ -58,13 +58,21 @@ class RasterAttention(nn.Module):
     width: channels of a token, a multiple of 32.
     layers: how many `TokenLayer`s.
 
-    >>> made = RasterAttention(12, 3, (False, False), kernel=3, patch=5, width=32, layers=1)
+    >>> made = RasterAttention(12, 3, (False, False), 3, patch=5, width=32, layers=1)
     >>> made(torch.randn(2, 144, 3)).shape
     torch.Size([2, 144, 3])
     """
 
     def __init__(
-        self, count: int, channels: int, periodic: tuple[bool, ...], *, kernel: int, patch: int, width: int, layers: int
+        self,
+        count: int,
+        channels: int,
+        periodic: tuple[bool, ...],
+        kernel: int,
+        *,
+        patch: int,
+        width: int,
+        layers: int,
     ) -> None:
         super().__init__()
         if width < HEAD or width % HEAD:

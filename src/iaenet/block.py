@@ -212,8 +212,8 @@ class IAEBlock(nn.Module):
     The input a itself goes into the merge beside the branches, as in the authors' implementation.
     `inputs` is how many earlier outputs are merged: i for dense skips, 1 otherwise. `residual` adds a linear map of the
     input before the activation (eq. resnet). `direct` is the highest frequency of the direct path, 0 for none.
-    Each of the `rasters` adds a branch of convolutions, `kernel` points wide; `attention` is how many layers another
-    branch has, of attention between patches of the finest one, `patch` points wide, with so many channels `tokens`.
+    Each of the `rasters` adds a branch of convolutions, `kernel` points wide; on the finest, `attention` is how many
+    layers of attention stand between them, with patches of `patch` points as tokens of so many channels `tokens`.
     `groups` is how many full linear maps a branch on coefficients has.
     """
 
@@ -265,11 +265,13 @@ class IAEBlock(nn.Module):
         if direct:
             branches.append(DirectBranch(SpectralConvolution(channels, channels, direct, periodic)))
         for count in rasters:
-            branches.append(DomainBranch(Raster(count), RasterConvolutions(count, channels, periodic, kernel)))
-        if attention:
-            finest = max(rasters)
-            sizes = {"kernel": kernel, "patch": patch, "width": tokens, "layers": attention}
-            branches.append(DomainBranch(Raster(finest), RasterAttention(finest, channels, periodic, **sizes)))
+            convolutions: RasterConvolutions | RasterAttention
+            if attention and count == max(rasters):
+                sizes = {"patch": patch, "width": tokens, "layers": attention}
+                convolutions = RasterAttention(count, channels, periodic, kernel, **sizes)
+            else:
+                convolutions = RasterConvolutions(count, channels, periodic, kernel)
+            branches.append(DomainBranch(Raster(count), convolutions))
         self.branches: Sequence[Branch] = nn.ModuleList(branches)  # type: ignore[assignment]
         # M on [a, branches] is linear: the hidden layer of the paper's M costs about half a block (docs/maths.md).
         self.merge = linear(channels * (1 + len(branches)), channels)

@@ -64,8 +64,8 @@ class IAENet(Model):
         rasters: points per axis of grids of the network's own; on each, a branch of small convolutions works. Uniform
             grids that are coarser are refined first.
         kernel: width of these convolutions in points of the raster, odd.
-        attention: layers of attention in each block, between patches of the finest raster; 0 for none. For functions
-            whose distant parts are alike, such as heartbeats.
+        attention: layers of attention between patches of the finest raster, among its convolutions, in each block; 0
+            for none. For functions whose distant parts are alike, such as heartbeats.
         patch: points of the raster along each axis that make a patch.
         tokens: channels of a patch in these layers, a multiple of 32.
         homogeneous: `Psi(s f) = s Psi(f)` for s > 0 by construction: the network sees f divided by its norm, and its
