@@ -125,4 +125,6 @@ def test_a_window_that_lacks_its_last_point_is_ended_for_a_raster():
     assert ended.discretization.key == Discretization.uniform(5).key
     assert ended.values.flatten().tolist() == [1.0, 2.0, 3.0, 5.0, 5.0]
     assert refined(field, modes=0) is field
+    uneven = Field(Discretization.tensor_grid([0.0, 0.2, 0.5, 0.75], bounds=[(0, 1)]), field.values)
+    assert refined(uneven, modes=0, points=5) is uneven
     assert among(window, ended.discretization).tolist() == [0, 1, 2, 3]

@@ -87,10 +87,10 @@ def _to_the_end(field: Field) -> Field:
 @lru_cache(maxsize=32)
 def _ended(source: Discretization) -> Discretization:
     axes = []
-    for axis, wraps, (low, high) in zip(source.axes or (), source.periodic, source.bounds.tolist(), strict=True):
-        s = len(axis)
-        step = float(axis[-1] - axis[0]) / max(1, s - 1)
-        lacks = not wraps and s > 2 and abs(high - float(axis[-1]) - step) < 1e-9 * (high - low)
+    for i, (axis, wraps) in enumerate(zip(source.axes or (), source.periodic, strict=True)):
+        low, high = source.bounds[i].tolist()
+        steps = torch.cat([axis, axis.new_tensor([high])]).diff()
+        lacks = not wraps and len(axis) > 2 and bool((steps - steps[0]).abs().max() < 1e-9 * (high - low))
         axes.append(torch.cat([axis, axis.new_tensor([high])]) if lacks else axis)
     if all(len(new) == len(old) for new, old in zip(axes, source.axes or (), strict=True)):
         return source
