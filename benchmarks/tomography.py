@@ -22,7 +22,7 @@ from iaenet.problems.problem import Array
 from iaenet.problems.tomography import filtered_back_projection, projector
 from iaenet.tables import aligned
 
-WEIGHTS = (0.03, 0.05, 0.08, 0.13)  # mu sigma / |A|
+WEIGHTS = (0.01, 0.02, 0.03, 0.05, 0.08)  # mu sigma / |A|
 STEPS = 400
 
 
