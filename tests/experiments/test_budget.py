@@ -8,10 +8,10 @@ import torch
 from iaenet.dataset import load_dataset
 from iaenet.experiments import budget
 from iaenet.experiments.budget import EPOCHS, Clock, Enough, epochs_within, step_seconds
-from iaenet.experiments.data import extended, fixed_sensors, made, material, spread
+from iaenet.experiments.data import Material, extended, fixed_sensors, made, material, spread
 from iaenet.experiments.plan import Data, Training
 from iaenet.experiments.progress import Whole
-from iaenet.experiments.rate_search import best_rate, forget, search
+from iaenet.experiments.rate_search import LEAST, best_rate, forget, search, trial
 from iaenet.recipe import Recipe
 from iaenet.run_folder import RunFolder
 from iaenet.runs import fit
@@ -79,12 +79,12 @@ def test_a_clock_counts_steps_after_the_first_epoch_and_no_validation(monkeypatc
 
 def test_the_rate_that_does_best_on_validation_is_taken(folder, tmp_path):
     learnt = material(FNO, folder)
-    tried = search(FNO, learnt, 4, tmp_path, PART)
+    tried = search(FNO, learnt, 40, tmp_path, PART)
     assert set(tried) == {"1e-05", "0.01"}
     assert tried["0.01"] < tried["1e-05"]
     assert best_rate(FNO, tried) == 0.01
     assert {path.name for path in tmp_path.iterdir()} == {"rate-1e-05", "rate-0.01"}
-    forget(FNO, tmp_path, {"rate": 0.01, "epochs": 4})
+    forget(FNO, learnt, tmp_path, {"rate": 0.01, "epochs": 40})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -92,12 +92,22 @@ def test_a_trial_as_long_as_the_training_is_the_training(folder, tmp_path):
     learnt = material(FNO, folder)
     tried = search(FNO, learnt, 1, tmp_path, PART)
     rate = best_rate(FNO, tried)
-    forget(FNO, tmp_path, {"rate": rate, "epochs": 1})
+    forget(FNO, learnt, tmp_path, {"rate": rate, "epochs": 1})
     assert [path.name for path in tmp_path.iterdir()] == ["seed-0"]
     before = (tmp_path / "seed-0" / "log.jsonl").read_text()
     fit(FNO.model, run=tmp_path / "seed-0", recipe=FNO.made(1, rate, seed=0), **learnt.options)
     assert (tmp_path / "seed-0" / "log.jsonl").read_text() == before  # there is nothing left to train
     assert RunFolder(tmp_path / "seed-0").read_json("metrics.json")["best"]["validation"] == tried[f"{rate:g}"]
+
+
+@pytest.mark.parametrize(("samples", "epochs", "share"), [(24, 40, 0.5), (24, 3, 0.5), (4000, 3, 0.08), (4000, 1, 0.01)])
+def test_a_trial_is_its_share_of_the_steps(samples, epochs, share):
+    learnt = Material([None] * samples, [None] * 50, samples, 50)
+    some, few = trial(replace(FNO, share=share), learnt, epochs)
+    steps, whole = some.samples * few / 4, samples * epochs / 4
+    assert steps <= whole
+    assert steps == pytest.approx(min(whole, max(LEAST, share * whole)), rel=0.3)
+    assert few == 1 or some is learnt  # whole epochs, or a part of one
 
 
 def test_a_rate_that_diverges_is_not_taken(folder, tmp_path):

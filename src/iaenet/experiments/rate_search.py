@@ -1,7 +1,7 @@
-"""The learning rate of a row: each is tried for a small share of the epochs, the lowest validation error wins.
+"""The learning rate of a row: each is tried for a small share of the steps, the lowest validation error wins.
 
-Every row gets the same rates and the same share, and nothing of it looks at test samples. A slow network has one epoch
-in all, which is also the least that a trial takes: then the trial that won is the training.
+Every row gets the same rates and the same share, and nothing of it looks at test samples. Where the share is less than
+an epoch, a trial is one epoch of fewer samples. Where it is all of the training, the trial that won is the training.
 """
 
 import math
@@ -16,19 +16,21 @@ from iaenet.experiments.progress import Part
 from iaenet.run_folder import RunFolder
 from iaenet.runs import fit
 
+LEAST = 100  # steps of a trial; fewer tell little
+
 
 def search(training: Training, material: Material, epochs: int, folder: Path, part: Part) -> dict[str, float | None]:
     """The validation error that each rate reached, None if it diverged. A single rate is not tried."""
     if len(training.rates) == 1:
         return {}
-    few = trial_epochs(training, epochs)
+    some, few = trial(training, material, epochs)
     found: dict[str, float | None] = {}
     for rate in training.rates:
         run = folder / f"rate-{rate:g}"
         recipe = training.made(few, rate, seed=0)
         show = part.take(training.share * (training.budget or 1.0), f"rate {rate:g}")
         try:
-            fit(training.model, run=run, recipe=recipe, progress=show, **material.options)
+            fit(training.model, run=run, recipe=recipe, progress=show, **some.options)
             found[f"{rate:g}"] = RunFolder(run).read_json("metrics.json")["best"]["validation"]
         except DivergedError:
             found[f"{rate:g}"] = None
@@ -52,15 +54,21 @@ def best_rate(training: Training, tried: dict[str, float | None]) -> float:
     return min(sorted(training.rates), key=error)
 
 
-def trial_epochs(training: Training, epochs: int) -> int:
-    """Epochs of a trial, for a training of so many."""
-    return max(1, round(training.share * epochs))
+def trial(training: Training, material: Material, epochs: int) -> tuple[Material, int]:
+    """Samples and epochs of a trial, for a training of so many epochs."""
+    batch = training.made(1, training.rates[0], 0).batch
+    each = math.ceil(material.samples / batch)  # steps of an epoch
+    steps = max(LEAST, training.share * epochs * each)
+    if steps < 0.75 * each:
+        return material.some(round(steps) * batch), 1
+    return material, min(epochs, max(1, round(steps / each)))
 
 
-def forget(training: Training, folder: Path, plan: dict[str, Any]) -> None:
+def forget(training: Training, material: Material, folder: Path, plan: dict[str, Any]) -> None:
     """Remove the trials; what they found is in the plan. One that is as long as the training is kept, as seed 0."""
     best = folder / f"rate-{plan['rate']:g}"
-    if trial_epochs(training, plan["epochs"]) == plan["epochs"] and best.exists() and not (folder / "seed-0").exists():
+    some, few = trial(training, material, plan["epochs"])
+    if some is material and few == plan["epochs"] and best.exists() and not (folder / "seed-0").exists():
         best.rename(folder / "seed-0")
     for rate in training.rates:
         shutil.rmtree(folder / f"rate-{rate:g}", ignore_errors=True)

@@ -119,7 +119,7 @@ def planned(training: Training, learnt: Material, folder: Path, part: Part) -> d
         tried = search(training, learnt, plan["epochs"], folder, part)
         plan |= {"rate": best_rate(training, tried), "tried": tried}
         write_json(folder / "plan.json", plan)
-        forget(training, folder, plan)
+        forget(training, learnt, folder, plan)
     return plan
 
 
