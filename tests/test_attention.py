@@ -1,4 +1,4 @@
-"""Attention between patches of a raster, and networks that scale with their input."""
+"""Attention between patches of a raster."""
 
 import pytest
 import torch
@@ -75,22 +75,3 @@ def test_a_network_with_attention_is_the_same_on_finer_grids(periodic, rasters, 
     with torch.no_grad():
         coarse, fine = (model(wave(size, periodic), at=at).values for size in (128, 1024))
     assert (coarse - fine).norm() < limit * fine.norm()
-
-
-def test_a_homogeneous_network_scales_with_its_input():
-    field = wave(33)
-    larger = Field(field.discretization, 7 * field.values)
-    with torch.no_grad():
-        for homogeneous in (True, False):
-            model = net(homogeneous=homogeneous)
-            one, other = model(field).values, model(larger).values
-            assert torch.allclose(other, 7 * one, rtol=1e-10) is homogeneous
-            assert torch.allclose(other, model([field, larger])[1].values, rtol=1e-12)
-
-
-def test_a_homogeneous_network_takes_zero_to_zero_size():
-    """No division by zero, and a finite gradient."""
-    field = wave(33)
-    nothing = Field(field.discretization, torch.zeros_like(field.values, requires_grad=True))
-    net(homogeneous=True)(nothing).values.sum().backward()
-    assert nothing.values.grad.isfinite().all()

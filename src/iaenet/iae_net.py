@@ -33,7 +33,6 @@ class Group(NamedTuple):
     source: list[Piece]
     goal: list[Piece]  # the same object as `source` if all points that are asked for are among the input's
     places: Tensor | None  # which of the goal's points are asked for; None for all
-    sizes: Tensor | None  # (b, 1, 1), norms of the functions if the network is homogeneous
 
 
 class IAENet(Model):
@@ -68,8 +67,6 @@ class IAENet(Model):
             for none. For functions whose distant parts are alike, such as heartbeats.
         patch: points of the raster along each axis that make a patch.
         tokens: channels of a patch in these layers, a multiple of 32.
-        homogeneous: `Psi(s f) = s Psi(f)` for s > 0 by construction: the network sees f divided by its norm, and its
-            output is multiplied by it. For maps that scale so, and samples of very different sizes.
         groups: the full linear map between coefficients of a Fourier or wavelet branch, which all channels share, is
             one for each of so many groups of channels instead. `width` is a multiple of it.
         linear_path: harmonics of the best linear map from input to output, which `for_data` finds in closed form before
@@ -114,7 +111,6 @@ class IAENet(Model):
         attention: int = 0,
         patch: int = 8,
         tokens: int = 128,
-        homogeneous: bool = False,
         groups: int = 1,
         linear_path: int = 0,
         recompute: int = 32768,
@@ -126,7 +122,6 @@ class IAENet(Model):
         self.periodic = (periodic,) * dim if isinstance(periodic, bool) else tuple(periodic)
         self.harmonics = harmonics
         self.axiswise = axiswise
-        self.homogeneous = homogeneous
         if len(self.periodic) != dim:
             raise InvalidInputError(f"periodic must be one flag or {dim} of them, got {len(self.periodic)}")
         if groups < 1 or width % groups:
@@ -261,10 +256,8 @@ class IAENet(Model):
             self._check(i, f, target)
         made = []
         for some in groups(fields, at):
-            stacked, target, sizes, places = _stacked([fields[i] for i in some]), at[some[0]], None, None
+            stacked, target, places = _stacked([fields[i] for i in some]), at[some[0]], None
             with full_precision(stacked.values):
-                if self.homogeneous:
-                    stacked, sizes = unit(stacked)
                 fine = refined(stacked, self.band, self.raster)
                 source = goal = self._pieces(fine, stacked.discretization, chunk)
                 if target.key != fine.discretization.key:
@@ -272,7 +265,7 @@ class IAENet(Model):
                     if places is None:
                         goal = self._pieces(interpolate(stacked, target), stacked.discretization, chunk, asked=True)
             counts = [len(fields[i].values) if fields[i].batched else 1 for i in some]
-            made.append(Group(some, counts, target, source, goal, places, sizes))
+            made.append(Group(some, counts, target, source, goal, places))
         return made
 
     def _pieces(self, field: Field, source: Discretization, chunk: int | None, asked: bool = False) -> list[Piece]:
@@ -295,8 +288,7 @@ class IAENet(Model):
         found = [torch.cat([self.project(site.history[-1]) for site in goal], dim=1) for goal in goals]
         if self.linear_path is not None:
             found = [self._linear(one, group, self.linear_path) for one, group in zip(found, groups, strict=True)]
-        found = [one if g.places is None else one[:, g.places] for one, g in zip(found, groups, strict=True)]
-        return [one if g.sizes is None else one * g.sizes for one, g in zip(found, groups, strict=True)]
+        return [one if g.places is None else one[:, g.places] for one, g in zip(found, groups, strict=True)]
 
     def _linear(self, found: Tensor, group: Group, path: LinearPath) -> Tensor:
         with full_precision(path.matrix):
@@ -326,19 +318,6 @@ def _domain(given: str | Domain | Identity, modes: int) -> Domain | Identity:
     if given not in made:
         raise InvalidInputError(f"no domain {given!r}; there are {', '.join(made)}, or give one of your own")
     return made[given]
-
-
-def unit(field: Field) -> tuple[Field, Tensor]:
-    """The functions of a batched field divided by their norms `(b, 1, 1)`; zero functions stay as they are.
-
-    >>> grid = Discretization.uniform(5)
-    >>> unit(Field(grid, torch.full((1, 5, 1), 3.0)))[1].flatten().tolist()
-    [3.0]
-    """
-    weights = field.discretization.weights.to(field.values) / field.discretization.volume
-    square = (weights @ field.values**2).mean(dim=-1)[:, None, None]
-    sizes = torch.where(square > 0, square, torch.ones_like(square)).sqrt()
-    return Field.unchecked(field.discretization, field.values / sizes), sizes
 
 
 def _stacked(fields: list[Field]) -> Field:

@@ -100,7 +100,9 @@ def test_a_trial_as_long_as_the_training_is_the_training(folder, tmp_path):
     assert RunFolder(tmp_path / "seed-0").read_json("metrics.json")["best"]["validation"] == tried[f"{rate:g}"]
 
 
-@pytest.mark.parametrize(("samples", "epochs", "share"), [(24, 40, 0.5), (24, 3, 0.5), (4000, 3, 0.08), (4000, 1, 0.01)])
+@pytest.mark.parametrize(
+    ("samples", "epochs", "share"), [(24, 40, 0.5), (24, 3, 0.5), (4000, 3, 0.08), (4000, 1, 0.01)]
+)
 def test_a_trial_is_its_share_of_the_steps(samples, epochs, share):
     learnt = Material([None] * samples, [None] * 50, samples, 50)
     some, few = trial(replace(FNO, share=share), learnt, epochs)
