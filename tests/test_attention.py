@@ -42,6 +42,16 @@ def test_every_patch_hears_of_every_other():
     assert (values.grad[0].abs().amax(-1) > 0).all()
 
 
+def test_tokens_are_compared_by_their_angle_alone():
+    attention = made(32, (False,))
+    values = torch.randn(2, 32, 3, dtype=torch.float64)
+    before = attention(values)
+    with torch.no_grad():
+        for layer in attention.layers:
+            layer.compare.weight *= 5
+    assert torch.allclose(attention(values), before, rtol=1e-10)
+
+
 @pytest.mark.parametrize("dim", [1, 2])
 def test_a_shift_by_patches_shifts_what_comes_out(dim):
     attention = made(16, (True,) * dim)

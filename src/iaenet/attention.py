@@ -11,36 +11,39 @@ from iaenet.errors import InvalidInputError
 from iaenet.pointwise import linear
 
 HEAD = 32  # channels of a head
+KEY = 16  # channels by which a head compares tokens
+SHARPNESS = 8.0  # how much more the most alike counts than the least: up to exp(2 * 8) times
 KERNEL = 9  # tokens; order and distance are known by a convolution, channel by channel, and not by an encoded position
 
 
 class TokenLayer(nn.Module):
-    """`t <- t + A(N t) + C sigma(N t)`, then `t <- t + M(N' t)`.
+    """`t <- t + M_2 sigma(M_1 C t' + A t')`, `t' = N t`: an MLP of what is near, and of what is alike.
 
-    A is softmax attention between all tokens, C a convolution of each channel, M an MLP, and N and N' normalise a
-    token's channels.
+    C is a convolution of each channel, A softmax attention between all tokens, by the cosine of the angle between what
+    they are compared by, and N normalises a token's channels.
     """
 
     def __init__(self, width: int, periodic: tuple[bool, ...], depth: int) -> None:
         super().__init__()
         self.heads = width // HEAD
-        self.before = nn.LayerNorm(width)
-        self.compare = linear(width, 3 * width)
-        self.attend = linear(width, width, terms=4 * depth)
+        self.normal = nn.LayerNorm(width)
         self.near = Convolution(width, width, periodic, KERNEL, groups=width)
-        self.between = nn.LayerNorm(width)
+        self.compare = linear(width, 2 * self.heads * KEY)
+        self.value = linear(width, width)
         self.hidden = linear(width, 2 * width)
-        self.out = linear(2 * width, width, terms=4 * depth)
+        self.attend = linear(width, 2 * width, bias=False)
+        self.out = linear(2 * width, width, terms=2 * depth)
 
     def forward(self, tokens: Tensor, shape: Sequence[int]) -> Tensor:
         """Tokens `(b, m, w)` on a grid of this shape -> `(b, m, w)`."""
-        normal = self.before(tokens)
-        query, key, value = self.compare(normal).unflatten(-1, (3, self.heads, HEAD)).permute(2, 0, 3, 1, 4)
-        seen = nn.functional.scaled_dot_product_attention(query, key, value).transpose(1, 2).flatten(2)
-        grid = nn.functional.gelu(normal).unflatten(1, shape).movedim(-1, 1)
-        near = self.near(grid).movedim(1, -1).flatten(1, -2)
-        tokens = tokens + self.attend(seen) + near
-        return tokens + self.out(nn.functional.gelu(self.hidden(self.between(tokens))))
+        normal = self.normal(tokens)
+        pair = self.compare(normal).unflatten(-1, (2, self.heads, KEY)).permute(2, 0, 3, 1, 4)
+        query, key = nn.functional.normalize(pair, dim=-1)
+        value = self.value(normal).unflatten(-1, (self.heads, HEAD)).transpose(1, 2)
+        alike = (SHARPNESS * (query @ key.mT)).softmax(-1)
+        seen = (alike @ value).transpose(1, 2).flatten(2)
+        near = self.near(normal.unflatten(1, shape).movedim(-1, 1)).movedim(1, -1).flatten(1, -2)
+        return tokens + self.out(nn.functional.gelu(self.hidden(near) + self.attend(seen)))
 
 
 class RasterAttention(nn.Module):
