@@ -62,7 +62,7 @@ class Preset:
     epochs: see budget. Default 1.
     most_epochs: limit of what the budget gives. Default 500.
     rates: learning rates to try; the best on the validation samples is taken. Default 0.001 and 0.003.
-    share: of the epochs, for trying each rate. Default 0.08.
+    share: of the steps, for trying each rate; at least 100 of them. Default 0.08.
     seeds, headline_seeds: of the trainings. Default 0, and 0 and 1 for the rows marked `headline`.
     resample: grids for rows that are trained with eq. (loss). Default none.
     recipe: how to train, see `iaenet.recipe.Recipe`.
