@@ -16,7 +16,6 @@ from typing import Protocol, TypedDict, Unpack
 import torch
 from torch import Tensor, nn
 
-from iaenet.attention import RasterAttention
 from iaenet.axiswise import AxiswiseDecoder, AxiswiseEncoder
 from iaenet.coefficients import CoefficientIAE
 from iaenet.convolution import RasterConvolutions
@@ -24,6 +23,7 @@ from iaenet.domain import Domain, Fourier, Identity, Raster
 from iaenet.geometry import Basis, Geometry, Sites, coordinate_count
 from iaenet.integral import IntegralDecoder, IntegralEncoder, KernelOptions
 from iaenet.latent import LatentNetwork
+from iaenet.levels import RasterLevels
 from iaenet.pointwise import ChannelMLP, full_precision, linear
 from iaenet.spectral import SpectralConvolution
 
@@ -150,10 +150,10 @@ class PointBranch(nn.Module):
 class DomainBranch(nn.Module):
     """`F^-1 Phi(F a)`: an IAE on the coefficients of a domain, which are the same on every discretization.
 
-    The values on a raster are such coefficients, too; there Phi are convolutions, or attention between patches.
+    The values on a raster are such coefficients, too; there Phi are convolutions, and attention.
     """
 
-    def __init__(self, domain: Domain | Raster, iae: CoefficientIAE | RasterConvolutions | RasterAttention) -> None:
+    def __init__(self, domain: Domain | Raster, iae: CoefficientIAE | RasterConvolutions | RasterLevels) -> None:
         super().__init__()
         self.domain = domain
         self.iae = iae
@@ -212,8 +212,8 @@ class IAEBlock(nn.Module):
     The input a itself goes into the merge beside the branches, as in the authors' implementation.
     `inputs` is how many earlier outputs are merged: i for dense skips, 1 otherwise. `residual` adds a linear map of the
     input before the activation (eq. resnet). `direct` is the highest frequency of the direct path, 0 for none.
-    Each of the `rasters` adds a branch of convolutions, `kernel` points wide; on the finest, `attention` is how many
-    layers of attention stand between them, with patches of `patch` points as tokens of so many channels `tokens`.
+    Each of the `rasters` adds a branch of convolutions, `kernel` points wide; those on the finest may go down so many
+    `levels` and up again, with layers of `attention` on one of them (`RasterLevels`).
     `groups` is how many full linear maps a branch on coefficients has.
     """
 
@@ -232,9 +232,8 @@ class IAEBlock(nn.Module):
         direct: int = 0,
         rasters: Sequence[int] = (),
         kernel: int = 3,
+        levels: int = 0,
         attention: int = 0,
-        patch: int = 8,
-        tokens: int = 128,
         groups: int = 1,
         **iae: Unpack[IAEOptions],
     ) -> None:
@@ -265,10 +264,9 @@ class IAEBlock(nn.Module):
         if direct:
             branches.append(DirectBranch(SpectralConvolution(channels, channels, direct, periodic)))
         for count in rasters:
-            convolutions: RasterConvolutions | RasterAttention
-            if attention and count == max(rasters):
-                sizes = {"patch": patch, "width": tokens, "layers": attention}
-                convolutions = RasterAttention(count, channels, periodic, kernel, **sizes)
+            convolutions: RasterConvolutions | RasterLevels
+            if levels and count == max(rasters):
+                convolutions = RasterLevels(count, channels, periodic, kernel, levels=levels, attention=attention)
             else:
                 convolutions = RasterConvolutions(count, channels, periodic, kernel)
             branches.append(DomainBranch(Raster(count), convolutions))

@@ -61,6 +61,42 @@ def wrapped(x: Tensor, axis: int, reach: int) -> Tensor:
     return torch.cat([before, *[x] * (2 * turns + 1), after], dim=axis)
 
 
+class Residual(nn.Module):
+    """`x + C_2 sigma(N_2(C_1 sigma(N_1 x)))`, C convolutions, N group normalisation: amplitudes pass unchanged.
+
+    With other channels out than in, x goes through a pointwise linear map.
+    """
+
+    def __init__(
+        self, channels_in: int, channels: int, periodic: tuple[bool, ...], kernel: int = 3, dilation: int = 1
+    ) -> None:
+        super().__init__()
+        self.path = nn.Sequential(
+            normalisation(channels_in),
+            nn.GELU(),
+            Convolution(channels_in, channels, periodic, kernel, dilation),
+            normalisation(channels),
+            nn.GELU(),
+            Convolution(channels, channels, periodic, kernel, dilation),
+        )
+        same = channels_in == channels
+        self.straight: nn.Module = nn.Identity() if same else Convolution(channels_in, channels, periodic, kernel=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Values `(b, c, s_1 .. s_d)` -> `(b, c', s_1 .. s_d)`."""
+        return self.straight(x) + self.path(x)
+
+
+def normalisation(channels: int) -> nn.GroupNorm:
+    """Group normalisation in at most 8 groups of 4 or more channels: alone, a channel would lose its mean and size.
+
+    >>> normalisation(48).num_groups, normalisation(64).num_groups, normalisation(6).num_groups
+    (4, 8, 1)
+    """
+    groups = next(count for count in (8, 4, 2, 1) if channels % (4 * count) == 0 or count == 1)
+    return nn.GroupNorm(groups, channels)
+
+
 class RasterConvolutions(nn.Module):
     """`C_2 sigma(C_1 v)` with convolutions C on the values of a `Raster`: what happens between neighbours."""
 

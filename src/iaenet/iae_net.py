@@ -63,10 +63,10 @@ class IAENet(Model):
         rasters: points per axis of grids of the network's own; on each, a branch of small convolutions works. Uniform
             grids that are coarser are refined first.
         kernel: width of these convolutions in points of the raster, odd.
-        attention: layers of attention between patches of the finest raster, among its convolutions, in each block; 0
-            for none. For functions whose distant parts are alike, such as heartbeats.
-        patch: points of the raster along each axis that make a patch.
-        tokens: channels of a patch in these layers, a multiple of 32.
+        levels: how often the finest raster is halved and doubled again, as in a U-Net, with twice the channels each
+            time up to 8 times `width`. 0 for two convolutions on the raster itself.
+        attention: layers of attention between the points of the first level that has at most 128 of them, in each
+            block; its channels must be a multiple of 32. For functions whose distant parts are alike: heartbeats.
         groups: the full linear map between coefficients of a Fourier or wavelet branch, which all channels share, is
             one for each of so many groups of channels instead. `width` is a multiple of it.
         linear_path: harmonics of the best linear map from input to output, which `for_data` finds in closed form before
@@ -108,9 +108,8 @@ class IAENet(Model):
         direct: int | None = None,
         rasters: Sequence[int] = (),
         kernel: int = 3,
+        levels: int = 0,
         attention: int = 0,
-        patch: int = 8,
-        tokens: int = 128,
         groups: int = 1,
         linear_path: int = 0,
         recompute: int = 32768,
@@ -128,8 +127,10 @@ class IAENet(Model):
             raise InvalidInputError(f"groups must divide the width {width}, got {groups}")
         if kernel < 1 or kernel % 2 == 0:
             raise InvalidInputError(f"kernel must be odd, got {kernel}")
-        if attention and not rasters:
-            raise InvalidInputError("attention is between patches of a raster: give rasters, too")
+        if levels and not rasters:
+            raise InvalidInputError("levels are those of a raster: give rasters, too")
+        if attention and not levels:
+            raise InvalidInputError("attention is on a level of a raster: give levels, too")
         if skips not in ("dense", "residual", "none"):
             raise InvalidInputError(f"skips must be 'dense', 'residual' or 'none', got {skips!r}")
         branches = [_domain(domain, modes) for domain in domains]
@@ -139,7 +140,7 @@ class IAENet(Model):
         self.band = max(post_modes if post_blocks else 0, direct, linear_path, *bands)
         coordinates = coordinate_count(self.periodic, harmonics)
         self.lift = linear(in_channels + coordinates, width)
-        layers: list[Layer] = [
+        made: list[Layer] = [
             IAEBlock(
                 width,
                 self.periodic,
@@ -153,9 +154,8 @@ class IAENet(Model):
                 direct=direct,
                 rasters=rasters,
                 kernel=kernel,
+                levels=levels,
                 attention=attention,
-                patch=patch,
-                tokens=tokens,
                 groups=groups,
                 auxiliary=auxiliary,
                 channel_mlp=channel_mlp,
@@ -164,10 +164,8 @@ class IAENet(Model):
             )
             for i in range(blocks)
         ]
-        layers += [
-            FourierLayer(width, post_modes, self.periodic, last=i == post_blocks - 1) for i in range(post_blocks)
-        ]
-        self.layers: Sequence[Layer] = nn.ModuleList(layers)  # type: ignore[assignment, arg-type]
+        made += [FourierLayer(width, post_modes, self.periodic, last=i == post_blocks - 1) for i in range(post_blocks)]
+        self.layers: Sequence[Layer] = nn.ModuleList(made)  # type: ignore[assignment, arg-type]
         self.project = nn.Sequential(linear(width, width), nn.GELU(), linear(width, out_channels))
         self.linear_path = LinearPath(in_channels, out_channels, linear_path, self.periodic) if linear_path else None
 

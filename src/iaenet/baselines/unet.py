@@ -1,23 +1,11 @@
 """U-Net (Ronneberger et al., MICCAI 2015) on a fixed tensor grid."""
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 
-import torch
-from torch import Tensor, nn
-
-from iaenet.baselines.resnet import GridNetwork, Residual
-from iaenet.convolution import Convolution
+from iaenet.baselines.resnet import GridNetwork
 from iaenet.discretization import Periodic
+from iaenet.levels import Levels
 from iaenet.model import Presets
-
-POOLS: tuple[Callable[..., Tensor], ...] = (
-    nn.functional.avg_pool1d,
-    nn.functional.avg_pool2d,
-    nn.functional.avg_pool3d,
-)
-
-WIDEST = 8  # channels double from level to level up to this many times the first
 
 # Sizes by dimension (3 stands for 3 and more). "paper": 9.2 million parameters in 1-D.
 PRESETS: Presets = {
@@ -27,10 +15,7 @@ PRESETS: Presets = {
 
 
 class UNet(GridNetwork):
-    """Down: `x_{l+1} = D_l(mean over 2^d cells of x_l)`. Up: `y_l = U_l(y_{l+1} repeated, x_l)`.
-
-    D and U are residual pairs of convolutions; level l has `width min(2^l, 8)` channels. An odd number of points is
-    halved upwards, its last cell being one point, and what is too much after doubling is cut off.
+    """`Levels` from the finest grid, that of the data, to the coarsest and back.
 
     Args:
         in_channels, out_channels: components of the input and output function.
@@ -40,6 +25,7 @@ class UNet(GridNetwork):
         levels: how often the grid is halved. Default: until less than 8 points are left along its longest axis.
         kernel: points of a convolution along each axis, odd.
 
+    >>> import torch
     >>> from iaenet import Discretization, Field
     >>> grid = Discretization.uniform((17, 9))
     >>> UNet(1, 2, 2, shape=[17, 9], width=8)(Field(grid, torch.rand(17 * 9, 1))).values.shape
@@ -63,44 +49,3 @@ class UNet(GridNetwork):
         super().__init__(in_channels, dim, periodic, shape, kernel)
         halvings = max(1, (max(self.shape) // 4).bit_length() - 1) if levels is None else levels
         self.network = Levels(in_channels, out_channels, self.periodic, width, halvings, kernel)
-
-
-class Levels(nn.Module):
-    """The two ways through the levels, from finest to coarsest and back."""
-
-    def __init__(
-        self, channels_in: int, channels_out: int, periodic: tuple[bool, ...], width: int, levels: int, kernel: int
-    ) -> None:
-        super().__init__()
-        sizes = [width * min(2**level, WIDEST) for level in range(levels + 1)]
-        self.pool = POOLS[len(periodic) - 1]
-        self.lift = Convolution(channels_in, width, periodic, kernel)
-        self.down = nn.ModuleList(
-            Residual(before, size, periodic, kernel) for before, size in zip([width, *sizes], sizes, strict=False)
-        )
-        self.up = nn.ModuleList(Residual(below + size, size, periodic, kernel) for size, below in pairwise(sizes))
-        self.project = nn.Sequential(nn.GELU(), Convolution(width, channels_out, periodic, kernel=1))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Values `(b, c, s_1 .. s_d)` -> `(b, c', s_1 .. s_d)`."""
-        x = self.lift(x)
-        skips = []
-        for i, layer in enumerate(self.down):
-            x = layer(self.pool(x, 2, ceil_mode=True) if i else x)
-            skips.append(x)
-        skips.pop()
-        for layer in reversed(self.up):
-            skip = skips.pop()
-            x = layer(torch.cat([doubled(x, skip.shape[2:]), skip], dim=1))
-        return self.project(x)
-
-
-def doubled(x: Tensor, shape: Sequence[int]) -> Tensor:
-    """Values `(b, c, s_1 .. s_d)`, each twice along every axis, cut to a grid of `shape`.
-
-    >>> doubled(torch.tensor([[[1, 2]]]), [3]).tolist()
-    [[[1, 1, 2]]]
-    """
-    for axis, size in enumerate(shape, start=2):
-        x = x.repeat_interleave(2, dim=axis).narrow(axis, 0, size)
-    return x
