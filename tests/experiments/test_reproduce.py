@@ -154,6 +154,32 @@ def test_killed_and_continued_is_as_never_stopped(small, tmp_path):
     assert figures(read(tmp_path / "out" / "burgers1.json")) == figures(whole)
 
 
+def test_rows_side_by_side_are_as_one_after_the_other(small, tmp_path):
+    table = yaml.safe_load((small / "burgers1.yaml").read_text())
+    write_table(small, table | {"presets": {"smoke": {"epochs": 1}}})
+    after, beside = tmp_path / "after", tmp_path / "beside"
+    shown = []
+    one = reproduce(["burgers1"], "smoke", Folders.of(small, "smoke", after / "out", after))[0]
+    folders = Folders.of(small, "smoke", beside / "out", beside)
+    two = reproduce(["burgers1"], "smoke", folders, 1, lambda *where: shown.append(where), rows_at_once=2)[0]
+    assert figures(two) == figures(one)
+    assert (beside / "out" / "burgers1-samples.png").exists()
+    assert any("burgers1, FNO" in note for _, _, note in shown)
+    assert all(done <= total for done, total, _ in shown)
+    assert max(done for done, _, note in shown if not note.startswith("generating")) > 0
+
+
+def test_an_error_in_a_row_beside_others_is_said(small, tmp_path, capsys):
+    table = yaml.safe_load((small / "burgers1.yaml").read_text())
+    table["rows"]["IAE-Net"]["model"]["groups"] = 3
+    write_table(small, table)
+    folders = ["--folder", str(small), "--out", str(tmp_path / "out"), "--work", str(tmp_path)]
+    assert main([*command("burgers1"), *folders, "--rows", "2"]) == 2
+    assert "groups must divide the width 4, got 3" in capsys.readouterr().err
+    assert main([*command("burgers1"), *folders, "--rows", "0"]) == 2
+    assert "at least one row is trained at a time, got 0" in capsys.readouterr().err
+
+
 def test_a_plan_is_kept_and_gone_on_with(small, tmp_path):
     folders = Folders.of(small, "smoke", tmp_path / "out", tmp_path)
     first = reproduce(["burgers1"], "smoke", folders)[0]

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from iaenet.commands.options import new_parser
 
 EXAMPLES = """  iaenet reproduce burgersbenchmark
-  iaenet reproduce all --preset cpu
+  iaenet reproduce all --preset cpu --rows 2
   iaenet reproduce all --preset smoke --out results --work work
   iaenet reproduce all --preset paper --check"""
 
@@ -27,7 +27,7 @@ def reproduce_command(arguments: list[str], progress: Callable[[str], Any]) -> s
         "--preset",
         type=Literal["smoke", "cpu", "paper"],
         default="cpu",
-        help="smoke (seconds), cpu (eight hours of training for all) or paper (GPUs). Default cpu.",
+        help="smoke (seconds), cpu (eight hours for all with --rows 2) or paper (GPUs). Default cpu.",
     )
     parser.add_argument(
         "--folder", type=str, default="experiments", help="Folder that describes the tables. Default experiments."
@@ -39,6 +39,9 @@ def reproduce_command(arguments: list[str], progress: Callable[[str], Any]) -> s
         "--work", type=str | None, default=None, help="Folder for data and trainings. Default: FOLDER/work."
     )
     parser.add_argument("--workers", type=int, default=1, help="Processes that make data. Default 1.")
+    parser.add_argument(
+        "--rows", type=int, default=1, help="Rows that are trained at the same time, a core for each. Default 1."
+    )
     parser.add_argument(
         "--check",
         action="store_true",
@@ -58,7 +61,7 @@ def reproduce_command(arguments: list[str], progress: Callable[[str], Any]) -> s
             show = progress("checking rows")
             return "\n".join(check(given.tables, given.preset, folders.tables, folders.work / "check", show))
         unit = "reproducing, rows" if given.preset != "cpu" else "reproducing, seconds of training"
-        results = reproduce(given.tables, given.preset, folders, given.workers, progress(unit))
+        results = reproduce(given.tables, given.preset, folders, given.workers, progress(unit), given.rows)
     except KeyboardInterrupt as stopped:
         raise KeyboardInterrupt(str(stopped) or STOPPED) from None
     lines = [f"{result['table']}: {verdicts(result)[0]}" for result in results]

@@ -16,7 +16,7 @@ presets.
 | preset | for |
 |---|---|
 | `smoke` | seconds; shows that everything runs |
-| `cpu` | two cores and a working day for all tables; the figures below |
+| `cpu` | two cores and a working day for all tables, with `--rows 2`; the figures below |
 | `paper` | the paper's sizes and epochs, for GPUs; `--check` takes one training step of every row |
 
 `iaenet reproduce TABLE --preset cpu` makes the data, trains every row, scores every column, and writes

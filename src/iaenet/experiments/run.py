@@ -14,6 +14,7 @@ from iaenet.experiments.published import published
 from iaenet.experiments.readme import write_readme
 from iaenet.experiments.result import Result, collected, timed
 from iaenet.experiments.row import Place, finished, read_json, run_row, write_json
+from iaenet.experiments.side_by_side import side_by_side
 from iaenet.experiments.table import Table, load_table, table_names
 from iaenet.experiments.times import time_row
 
@@ -43,7 +44,12 @@ class Folders:
 
 
 def reproduce(
-    names: Sequence[str], preset: str, folders: Folders, workers: int = 1, progress: Show | None = None
+    names: Sequence[str],
+    preset: str,
+    folders: Folders,
+    workers: int = 1,
+    progress: Show | None = None,
+    rows_at_once: int = 1,
 ) -> list[Result]:
     """Measure tables: data, trainings, scores, documents and pages. What is finished is not done again.
 
@@ -52,7 +58,10 @@ def reproduce(
     preset: smoke, cpu or paper.
     workers: processes that make data.
     progress: called with work done, work in all, and a note.
+    rows_at_once: rows that are trained at the same time, each in a process of its own.
     """
+    if rows_at_once < 1:
+        raise InvalidInputError(f"at least one row is trained at a time, got {rows_at_once}")
     tables = chosen(names, folders.tables, lambda name: _document(name, preset, folders) is not None)
     place = Place(folders.work, workers)
     planned = {table.name: jobs(table, preset) for table in tables if table.rows}
@@ -60,6 +69,10 @@ def reproduce(
     costs = {job.training.name: job.weight for job in reversed(missing)}  # a training that rows share is done once
     whole = Whole(sum(costs.values()), len(missing), progress)
     folders.results.mkdir(parents=True, exist_ok=True)
+    if rows_at_once > 1:
+        reference = {table.name: table.reference for table in tables}
+        trained = [job for table in tables if table.kind == "errors" for job in missing if job.table == table.name]
+        side_by_side([(job, job.row == reference[job.table]) for job in trained], place, rows_at_once, whole)
     results = []
     for table in tables:
         rows = planned.get(table.name, [])
