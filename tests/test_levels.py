@@ -83,6 +83,7 @@ def test_attention_is_on_the_first_level_that_has_few_points():
         ({"levels": 2}, "at most 128 points, and on the way up: more levels than 2"),
         ({"rasters": []}, "give rasters, too"),
         ({"levels": 0}, "give levels, too"),
+        ({"levels": -1}, "must not be negative, got -1 and 1"),
     ],
 )
 def test_what_cannot_be_is_refused(options, message):

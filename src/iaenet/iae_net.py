@@ -127,6 +127,8 @@ class IAENet(Model):
             raise InvalidInputError(f"groups must divide the width {width}, got {groups}")
         if kernel < 1 or kernel % 2 == 0:
             raise InvalidInputError(f"kernel must be odd, got {kernel}")
+        if min(levels, attention) < 0:
+            raise InvalidInputError(f"levels and attention must not be negative, got {levels} and {attention}")
         if levels and not rasters:
             raise InvalidInputError("levels are those of a raster: give rasters, too")
         if attention and not levels:
