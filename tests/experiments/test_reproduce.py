@@ -165,7 +165,6 @@ def test_rows_side_by_side_are_as_one_after_the_other(small, tmp_path):
     assert figures(two) == figures(one)
     assert (beside / "out" / "burgers1-samples.png").exists()
     assert any("burgers1, FNO" in note for _, _, note in shown)
-    assert all(done <= total for done, total, _ in shown)
     assert max(done for done, _, note in shown if not note.startswith("generating")) > 0
 
 
