@@ -17,11 +17,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from tests.dense import densify
 from torch import Tensor, nn
 
 from iaenet import Discretization, Field, IAENet, relative_l2
-from iaenet.published import PublishedIAENet
-from tests.dense import densify
+from iaenet.models.published import PublishedIAENet
 
 
 class FNO(nn.Module):

@@ -8,11 +8,11 @@ Forward and backward through `synthesise(analyse(a))`, channels last, one thread
 import time
 
 import torch
+from iaenet.geometry import geometry_of
 from torch import Tensor
 
 from iaenet import Discretization
-from iaenet.domain.basis import Trigonometric
-from iaenet.geometry import geometry_of
+from iaenet.functions.basis import Trigonometric
 
 CASES = [((1024,), 20, 64, 24), ((1024,), 20, 64, 16), ((64,), 20, 32, 24), ((8192,), 2, 64, 24)]
 CASES += [((64, 64), 4, 32, 12), ((81, 81), 4, 32, 20), ((141, 141), 4, 64, 12), ((256, 256), 1, 32, 12)]

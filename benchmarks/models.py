@@ -21,7 +21,8 @@ import torch
 from torch import nn
 
 from iaenet import Discretization, Field, IAENet, relative_l2
-from iaenet.baselines import (
+from iaenet.models.published import PublishedIAENet
+from iaenet.models.registry import (
     BASELINES,
     FNO,
     DeepONet,
@@ -30,7 +31,6 @@ from iaenet.baselines import (
     InterpolatedResNet,
     UNet,
 )
-from iaenet.published import PublishedIAENet
 
 POINTS, BATCH, EPOCH, SHOWN = 1024, 50, 1000, 100
 

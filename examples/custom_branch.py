@@ -1,39 +1,53 @@
 """A branch of your own: Legendre polynomials, the natural basis of a closed interval.
 
-A domain says how to go to its coefficients, how to come back, and how many they are. The rest of the network is
-unchanged, and so is its invariance, for `forward` is a quadrature.
+A branch is a frozen dataclass that builds a layer for a grid; its name and numbers are kept in files. The rest of the
+network is unchanged, and so is its invariance, for every branch works on the network's own grid.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 import iaenet
-from iaenet import Discretization, Field, IAENet, Identity, relative_l2
-from iaenet.geometry import Geometry
+from iaenet import Discretization, Field, IAENet, PointIAE, relative_l2
+from iaenet.nn.branches import Branch, BranchLayer, branch
+from iaenet.nn.transform import Grid, GridTransform
 
 
-class Legendre:
-    """`c_p = int f P_p`, `f = sum_p c_p P_p` with P_p orthonormal on [0, 1], p = 0 .. degree."""
+class Polynomials:
+    """P_p orthonormal on [0, 1], p = 0 .. degree."""
 
     def __init__(self, degree: int) -> None:
         self.degree = degree
 
-    def forward(self, values: Tensor, geometry: Geometry) -> Tensor:
-        return (self._basis(values, geometry) * geometry.weights.to(values)[:, None]).T @ values
+    def functions(self, x: Tensor, periodic: bool) -> Tensor:  # noqa: ARG002 - polynomials are for closed axes
+        values = np.polynomial.legendre.legvander(2 * x.numpy() - 1, self.degree)
+        return torch.from_numpy(values * np.sqrt(2 * np.arange(self.degree + 1) + 1))
 
-    def inverse(self, coefficients: Tensor, geometry: Geometry) -> Tensor:
-        return self._basis(coefficients, geometry) @ coefficients
 
-    def sizes(self, periodic: tuple[bool, ...]) -> Tensor:  # noqa: ARG002 - polynomials are for closed axes
-        return torch.full((self.degree + 1,), (self.degree + 1) ** -0.5)
+@branch("legendre")
+@dataclass(frozen=True)
+class Legendre(Branch):
+    """`sum_p P_p W c_p`, `c_p = int f P_p`: a linear map of the channels of each coefficient."""
 
-    def _basis(self, like: Tensor, geometry: Geometry) -> Tensor:
-        x = 2 * geometry.points[:, 0].numpy() - 1
-        return torch.from_numpy(np.polynomial.legendre.legvander(x, self.degree)).to(like) * self._norms(like)
+    degree: int = 8
 
-    def _norms(self, like: Tensor) -> Tensor:
-        return torch.sqrt(2 * torch.arange(self.degree + 1.0) + 1).to(like)
+    def build(self, width: int, grid: Grid) -> BranchLayer:
+        return LegendreLayer(self, width, grid)
+
+
+class LegendreLayer(BranchLayer):
+    """Values on the grid -> coefficients -> values on the grid."""
+
+    def __init__(self, spec: Legendre, width: int, grid: Grid) -> None:
+        super().__init__()
+        self.transform = GridTransform(grid, Polynomials(spec.degree))
+        self.weight = nn.Parameter(torch.randn(spec.degree + 1, width, width) / width**0.5)
+
+    def forward(self, a: Tensor) -> Tensor:
+        return self.transform.synthesise(torch.einsum("bpc,pcd->bpd", self.transform.analyse(a), self.weight))
 
 
 def sample(at: Discretization, generator: torch.Generator) -> tuple[Field, Field]:
@@ -48,8 +62,7 @@ def main(epochs: int = 15, seed: int = 0) -> dict[int, float]:
     generator = torch.Generator().manual_seed(seed)
     torch.manual_seed(seed)
     grid = Discretization.uniform(129)
-    size = {"width": 16, "latent": 16, "rank": 32, "blocks": 2}
-    network = IAENet(1, 1, domains=[Identity(), Legendre(degree=8)], **size)
+    network = IAENet(1, 1, grid=129, width=16, blocks=2, branches=[PointIAE(latent=16, rank=32), Legendre(degree=8)])
     model = iaenet.fit(network, [sample(grid, generator) for _ in range(200)], epochs=epochs, threads=1)
     found = {}
     for s in (129, 500):

@@ -6,7 +6,7 @@ A vector is stored as a function on a single point, so that data files, training
 import torch
 
 import iaenet
-from iaenet import Discretization, Field
+from iaenet import Discretization, Field, Fourier, SpectralConv, SpectralIAE
 
 POINT = Discretization.points([[0.5]], weights=[1.0])
 
@@ -23,7 +23,7 @@ def main(epochs: int = 12, seed: int = 0) -> float:
     """Train, and return the mean absolute error of place and width on new bumps."""
     generator = torch.Generator().manual_seed(seed)
     pairs = [sample(generator) for _ in range(200)]
-    size = {"width": 16, "latent": 16, "rank": 16, "blocks": 2, "modes": 8, "post_modes": 8}
+    size = {"width": 16, "blocks": 2, "branches": [SpectralIAE(Fourier(8), latent=16), SpectralConv(8)]}
     model = iaenet.fit({"name": "function-to-vector", **size}, pairs, epochs=epochs, threads=1)
     test = [sample(generator) for _ in range(50)]
     found = model.predict([given for given, _ in test], [POINT] * len(test))

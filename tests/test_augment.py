@@ -6,12 +6,13 @@ import torch
 
 from iaenet import Discretization, Field, InvalidInputError, interpolate, relative_l2
 from iaenet.augment import SETS, at_some_points, resampled, symmetric
-from iaenet.models import build
+from iaenet.models.registry import build
 from iaenet.problems.burgers import Burgers, cole_hopf
 from iaenet.problems.random_fields import FourierSeries
 from iaenet.recipe import Augment, Recipe
 from iaenet.samples import Samples, stream
 from iaenet.train import _losses
+from tests.sizes import sizes
 from tests.trainings import TINY, waves
 
 
@@ -324,7 +325,7 @@ def test_outputs_with_few_points_stay_as_they_are():
 
 def test_the_objective_on_some_points():
     pairs = [mesh_pair()]
-    network = build("iaenet", width=4, latent=4, rank=4, modes=2, blocks=1, data=pairs)
+    network = build("iaenet", data=pairs, **sizes(width=4, latent=4, rank=4, modes=2))
     found = _losses(network, pairs, Recipe(outputs=60), stream(3))
     ((given, some),) = at_some_points(pairs, 60, stream(3))
     assert torch.allclose(found, relative_l2(network(given, at=some.discretization), some))

@@ -19,6 +19,7 @@ from iaenet.ladder import coincident, permuted, regrid, rungs, some_points
 from iaenet.problems.burgers import Burgers
 from iaenet.problems.problem import Channel
 from iaenet.result_plots import draw_certificate
+from tests.sizes import sizes
 from tests.waves import Gridded, Ordered, Sociable, Turn, Unweighted, Waves
 
 CHANNELS = {"inputs": [Channel("a")], "outputs": [Channel("u")]}
@@ -45,7 +46,7 @@ def failed(certificate):
 
 def small(d=1, periodic=True):
     torch.manual_seed(0)
-    return IAENet(1, 1, d, periodic, width=8, latent=8, rank=8, modes=6, post_modes=4, blocks=2)
+    return IAENet(1, 1, d, periodic, **sizes(blocks=2, modes=6, post=4, dim=d))
 
 
 # ------------------------------------------------------------------ verdicts
@@ -201,11 +202,11 @@ def test_square(tmp_path, periodic):
     assert draw_certificate(certificate).axes
 
 
-def test_a_closed_axis_converges_with_order_three_and_better(tmp_path):
+def test_grids_of_a_closed_axis_agree(tmp_path):
     generate(Waves(periodic=False), tmp_path / "a.h5", 4, [65, 129, 257, 1025], splits=(0, 0, 4), precision="float64")
     certificate = certify(small(periodic=False).double(), load_dataset(tmp_path / "a.h5"))
-    assert certificate.order is not None
-    assert certificate.order > 3
+    found = [line.value for line in certificate.lines if line.test == "mismatch" and line.on in ("65", "129", "257")]
+    assert max(found) < 1e-5  # the projection's own error at the ends; there is no order in it
 
 
 def test_grids_that_share_few_points_are_compared_where_both_are_asked(tmp_path):
@@ -339,7 +340,7 @@ def test_the_same_text_twice(unseen):
 
 
 def test_the_command_writes_the_certificate(unseen, tmp_path, capsys):
-    size = {"width": 8, "latent": 8, "rank": 8, "modes": 4, "post_modes": 4, "blocks": 1}
+    size = sizes(post=4)
     iaenet.fit({"name": "iaenet", **size}, unseen.path, tmp_path / "run", resolution=64, epochs=1, threads=1)
     assert main(["certify", str(tmp_path / "run"), "--samples", "3"]) == 0
     text = capsys.readouterr().out

@@ -16,8 +16,8 @@ import torch
 from iaenet.cli import COMMANDS, Display, main
 from iaenet.commands.options import field_texts
 from iaenet.dataset import load_dataset
-from iaenet.discretization import Discretization
-from iaenet.field import Field
+from iaenet.functions.discretization import Discretization
+from iaenet.functions.field import Field
 from iaenet.generate import unfinished_records
 from iaenet.plots import draw_samples
 from iaenet.problems import PROBLEMS

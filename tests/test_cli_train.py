@@ -103,11 +103,11 @@ DATA = ["--data", "waves.h5"]
         ([*DATA, "--model.name", "fourier-net"], "no model 'fourier-net'; there are iaenet"),
         ([*DATA, "--model.widht", "8"], "widht"),
         ([*DATA, "--model.width", "wide"], "width"),
-        ([*DATA, "--model.width", "{a: 1}"], "model"),
+        ([*DATA, "--model.width", "{a: 1}"], "width"),
         ([*DATA, "--model.skips", "some"], "skips"),
         ([*DATA, "--model.preset", "huge"], "preset"),
-        ([*DATA, "--model.domains", "[laplace]"], "no domain 'laplace'"),
-        ([*DATA, "--model.name", "unet", "--model.domains", "[fourier]"], "domains"),
+        ([*DATA, "--model.branches", "[{name: laplace}]"], "no branch 'laplace'"),
+        ([*DATA, "--model.name", "unet", "--model.branches", "[]"], "branches"),
         ([*DATA, "--resolution", "99"], "resolution 99"),
         ([*DATA, "--content", "abc"], "content is .* asked for abc"),
         ([*DATA, "--seed", "x"], "seed"),
@@ -168,8 +168,8 @@ class Evil(Optimiser):
         "model: {class_path: hostile.Evil}",
         "model: {name: hostile.Evil}",
         "model: {name: iaenet, width: {class_path: hostile.Evil}}",
-        "model: {name: iaenet, domains: [{class_path: hostile.Evil}]}",
-        "model: {name: iaenet, domains: [hostile.Evil]}",
+        "model: {name: iaenet, branches: [{class_path: hostile.Evil}]}",
+        "model: {name: iaenet, branches: [hostile.Evil]}",
         "model: {name: function-to-vector, width: {class_path: hostile.Evil}}",
         "model: {name: iaenet, width: {class_path: subprocess.Popen, init_args: {args: [touch, canary]}}}",
         "epochs: !!python/object/apply:os.system ['touch canary']",
@@ -231,12 +231,12 @@ def test_presets(name, where, here, capsys):
 
 def test_numbers_and_words_with_commas(here):
     options = ["--augment.sizes", "20,24", "--augment.points=10", "--augment.weight", "0.1", "--resolution", "16"]
-    options += ["--augment.symmetries", "shift,odd-reflect", "--model.domains", "[fourier]"]
+    options += ["--augment.symmetries", "shift,odd-reflect", "--model.branches", "[{name: spectral-conv, modes: 3}]"]
     assert main(["train", *DATA, *SMALL, *options, "--epochs", "1", "--run", "r"]) == 0
     kept = yaml.safe_load((here / "r" / "config.yaml").read_text())
     assert (kept["augment"]["sizes"], kept["augment"]["points"]) == ([20, 24], [10])
     assert kept["augment"]["symmetries"] == ["shift", "odd-reflect"]
-    assert kept["model"]["domains"] == ["fourier"]
+    assert kept["model"]["branches"] == [{"name": "spectral-conv", "modes": 3}]
 
 
 def test_the_run_folder_is_named_after_data_and_model(here, capsys):

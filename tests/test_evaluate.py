@@ -22,6 +22,7 @@ from iaenet.generate import generate
 from iaenet.metrics import function_l2
 from iaenet.problems.problem import Channel, Sample
 from iaenet.result_plots import draw_errors, draw_predictions
+from tests.sizes import sizes
 from tests.waves import Gridded, Turn, Waves
 
 
@@ -51,7 +52,7 @@ def test_a_row_for_each_resolution_with_the_errors_of_the_test_samples(unseen):
 
 def test_errors_are_those_of_the_pairs_one_by_one(unseen):
     torch.manual_seed(0)
-    model = IAENet(1, 1, periodic=True, width=8, latent=8, rank=8, modes=4, post_modes=4, blocks=1)
+    model = IAENet(1, 1, periodic=True, **sizes(post=4))
     rows = {row.resolution: row for row in evaluate(model, unseen, batch=3).rows}
     with torch.no_grad():
         for i, (given, wanted) in enumerate(unseen):
@@ -249,18 +250,6 @@ def test_asking_leaves_a_model_as_it_was():
     assert first.discretization is grid
 
 
-def test_asking_for_parts_needs_a_model_that_knows_them():
-    grid = Discretization.uniform(64, periodic=True)
-    field = Field(grid, grid.points.float())
-    torch.manual_seed(0)
-    net = IAENet(1, 1, periodic=True, width=8, latent=8, rank=8, modes=4, post_modes=4, blocks=1)
-    assert torch.allclose(ask(net, field, chunk=10).values, ask(net, field).values, atol=1e-5)
-    with pytest.raises(InvalidInputError, match="Turn cannot work on a part"):
-        ask(Turn(), field, chunk=10)
-    with pytest.raises(InvalidInputError, match="at least 1"):
-        ask(net, field, chunk=0)
-
-
 def test_answers_at_other_points_than_asked_for_are_noticed():
     grid = Discretization.uniform(8)
     deaf = lambda field, at=None: field  # noqa: E731
@@ -282,7 +271,7 @@ def test_many_functions_are_asked_for_in_order(unseen):
 def run(data, tmp_path_factory):
     """A short training on 64 points."""
     folder = tmp_path_factory.mktemp("run") / "run"
-    size = {"width": 8, "latent": 8, "rank": 8, "modes": 4, "post_modes": 4, "blocks": 1}
+    size = sizes(post=4)
     iaenet.fit({"name": "iaenet", **size}, data, folder, resolution=64, epochs=2, threads=1)
     return folder
 
@@ -340,13 +329,12 @@ def test_mistakes_are_one_line(command, run, data, tmp_path, capsys):
     assert "no pair of split test" in mistake(capsys, command, run, "--data", tmp_path / "train.h5")
     assert "--help" in mistake(capsys, command, run, "--colour", "red")
     assert "device 'abacus'" in mistake(capsys, command, run, "--device", "abacus")
-    assert "chunk must be at least 1" in mistake(capsys, command, run, "--chunk", "0")
 
 
 @pytest.mark.parametrize("command", ["evaluate", "certify"])
 def test_data_that_are_gone_or_changed(command, tmp_path, capsys):
     generate(Waves(), tmp_path / "a.h5", 8, [32], splits=(4, 2, 2))
-    size = {"width": 8, "latent": 8, "rank": 8, "modes": 4, "post_modes": 4, "blocks": 1}
+    size = sizes(post=4)
     iaenet.fit({"name": "iaenet", **size}, tmp_path / "a.h5", tmp_path / "run", epochs=1, threads=1)
     (tmp_path / "a.h5").unlink()
     text = mistake(capsys, command, tmp_path / "run")

@@ -4,7 +4,7 @@ import csv
 
 from examples import custom_branch, demo, function_to_vector, invariance, irregular_csv, mixed_resolutions, quickstart
 
-TINY = "--model.width 8 --model.latent 8 --model.rank 8 --model.blocks 1 --model.modes 4 --model.post_modes 4"
+TINY = "--model.width 8 --model.blocks 1 --model.post 4"
 
 
 def test_invariance(tmp_path, capsys):

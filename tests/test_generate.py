@@ -19,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iaenet.dataset import load_dataset
-from iaenet.discretization import Discretization
 from iaenet.errors import CorruptFileError, InvalidInputError
+from iaenet.functions.discretization import Discretization
 from iaenet.generate import allot, generate, unfinished_records
 from iaenet.journal import Journal
 from iaenet.pool import pool

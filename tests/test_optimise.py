@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from iaenet.models import build
+from iaenet.models.registry import build
 from iaenet.optimise import Muon, Rate, make_optimisers, orthogonal
 from iaenet.recipe import Optimiser, Schedule
 from tests.trainings import Dropping, waves

@@ -16,14 +16,14 @@ from torch import nn
 from iaenet import Discretization, Field, FunctionToVector, IAENet, load_dataset, write_dataset
 from iaenet.commands.predict import EXAMPLES, place
 from iaenet.errors import InvalidInputError
+from iaenet.functions.normalizer import Normalizer
 from iaenet.mismatch import mismatch, thinned
-from iaenet.model import Model
-from iaenet.normalize import Normalizer
-from iaenet.operator import Operator, describe
+from iaenet.models.base import Model
+from iaenet.models.operator import Operator, describe
 from iaenet.predict import LARGE, apply, predict
 from iaenet.predict_files import predict_files
 from iaenet.problems.problem import Channel
-from iaenet.resample import strided
+from tests.sizes import sizes
 from tests.smooth import smooth
 
 RNG = np.random.default_rng(21)
@@ -42,13 +42,13 @@ class Smoothing(Model):
         return kernel.to(values) @ values
 
 
-class Chunked(Smoothing):
+class Remembering(Smoothing):
     """The same, and it remembers how it was called."""
 
-    calls: list  # of (numbers of points, chunk)
+    calls: list  # of numbers of points
 
-    def forward(self, field, at=None, chunk=None):
-        self.calls = [*getattr(self, "calls", []), ([f.discretization.n for f in field], chunk)]
+    def forward(self, field, at=None):
+        self.calls = [*getattr(self, "calls", []), [f.discretization.n for f in field]]
         return super().forward(field, at)
 
 
@@ -96,10 +96,10 @@ def test_an_exact_operator_predicts_the_truth_anywhere():
 
 def test_a_grid_lies_in_the_domain_trained_on_with_its_periodic_axes():
     trained = Discretization.uniform((8, 8), periodic=(True, False), bounds=[[0, 2], [5, 6]])
-    model = operator(IAENet(1, 1, dim=2, periodic=(True, False), blocks=1, width=8, latent=4, modes=2), trained)
+    model = operator(IAENet(1, 1, dim=2, periodic=(True, False), **sizes(latent=4, modes=2, dim=2)), trained)
     field = Field(trained, torch.rand(64, 1))
-    for sizes, shape in ((4, (4, 4)), ((3, 5), (3, 5))):
-        at = predict(model, field, sizes).fields[0].discretization
+    for asked, shape in ((4, (4, 4)), ((3, 5), (3, 5))):
+        at = predict(model, field, asked).fields[0].discretization
         assert at.key == Discretization.uniform(shape, periodic=(True, False), bounds=[[0, 2], [5, 6]]).key
     with pytest.raises(InvalidInputError, match="a grid of 3 sizes, but the functions have 2 dimensions"):
         predict(model, field, (4, 4, 4))
@@ -107,7 +107,7 @@ def test_a_grid_lies_in_the_domain_trained_on_with_its_periodic_axes():
 
 def test_functions_on_any_points_in_one_call_are_each_as_if_alone():
     torch.manual_seed(3)
-    model = operator(IAENet(1, 1, width=16, latent=16, rank=16, blocks=2, modes=8), GRID)
+    model = operator(IAENet(1, 1, **sizes(width=16, latent=16, rank=16, blocks=2, modes=8)), GRID)
     fields = [smooth(at) for at in (GRID, random_points(50, 1), Discretization.uniform(40), GRID)]
     together = predict(model, fields, [GRID, random_points(20, 1, 5), GRID, random_points(3, 1, 6)]).fields
     for field, found in zip(fields, together, strict=True):
@@ -116,7 +116,7 @@ def test_functions_on_any_points_in_one_call_are_each_as_if_alone():
 
 
 def test_precision_is_the_networks_and_inputs_stay_as_they_are():
-    model = operator(IAENet(1, 1, width=8, latent=8, rank=8, blocks=1, modes=4), GRID)
+    model = operator(IAENet(1, 1, **sizes()), GRID)
     field = on(GRID)
     before = field.values.clone()
     found = predict(model, field).fields[0]
@@ -128,7 +128,7 @@ def test_precision_is_the_networks_and_inputs_stay_as_they_are():
 
 def test_a_vector_is_predicted_as_a_function_on_one_point():
     torch.manual_seed(0)
-    network = FunctionToVector(1, 3, features=8, width=8, latent=8, rank=8, blocks=1, modes=4)
+    network = FunctionToVector(1, 3, features=8, **sizes())
     model = operator(network, GRID, out=("p", "q", "r"))
     model.about["targets"] = {"dim": 1, "bounds": [[0, 1]], "periodic": [False], "points": [1, 1], "kinds": []}
     found = predict(model, [smooth(GRID)] * 2).fields
@@ -144,33 +144,30 @@ def test_a_vector_is_predicted_as_a_function_on_one_point():
 )
 def test_pieces_give_what_the_whole_gives(at):
     torch.manual_seed(1)
-    model = operator(IAENet(1, 1, dim=at.dim, width=8, latent=8, rank=8, blocks=2, modes=4), at)
+    model = operator(IAENet(1, 1, dim=at.dim, **sizes(blocks=2, dim=at.dim)), at)
     field = smooth(at)
     whole = model.predict(field).values
     found = predict(model, field).fields[0].values
     assert float((found - whole).norm() / whole.norm()) < 1e-5
-    assert not torch.equal(found, whole), "it did run in pieces"
     few = Discretization.points(at.points[:10].numpy(), rule="monte-carlo")
     assert torch.allclose(predict(model, field, few).fields[0].values, whole[:10], rtol=1e-4, atol=1e-5)
 
 
-def test_pieces_where_a_function_is_large_and_the_network_knows_how():
-    model, few, many = operator(Chunked(), GRID), Discretization.uniform(33), Discretization.uniform(LARGE + 1)
+def test_small_functions_share_a_batch_and_large_ones_do_not():
+    model, few, many = operator(Remembering(), GRID), Discretization.uniform(33), Discretization.uniform(LARGE + 1)
     predict(model, [on(few)] * 3)
-    assert model.network.calls == [([33, 33, 33], None)], "small functions share a batch"
+    assert model.network.calls == [[33, 33, 33]]
     predict(model, [on(few)] * 3, [few, many, few])
-    assert model.network.calls[1:] == [([33], None), ([33], 4096), ([33], None)]
-    found = predict(operator(Smoothing(), GRID), on(few), many).fields[0]
-    assert found.values.shape == (LARGE + 1, 1), "without chunk it runs whole"
+    assert model.network.calls[1:] == [[33], [33], [33]]
 
 
 def test_batches_stay_below_the_limit():
-    model, at = operator(Chunked(), GRID), Discretization.uniform(2000)
+    model, at = operator(Remembering(), GRID), Discretization.uniform(2000)
     predict(model, [on(at)] * 40, Discretization.uniform(11))
-    sizes = [sum(points) for points, _ in model.network.calls]
-    assert sum(sizes) == 80000
-    assert max(sizes) <= LARGE
-    assert len(sizes) == 3
+    points = [sum(each) for each in model.network.calls]
+    assert sum(points) == 80000
+    assert max(points) <= LARGE
+    assert len(points) == 3
 
 
 # ------------------------------------------------------------------ notes
@@ -206,9 +203,9 @@ def test_what_was_never_seen_is_noted_with_an_estimate(at, trained, words):
 
 
 def test_estimates_are_made_for_a_few_functions_only():
-    model = operator(Chunked(), GRID)
+    model = operator(Remembering(), GRID)
     predict(model, [on(Discretization.uniform(20 + i)) for i in range(8)])
-    assert sum(len(points) for points, _ in model.network.calls) == 8 + 3 * 2
+    assert sum(len(points) for points in model.network.calls) == 8 + 3 * 2
 
 
 @pytest.mark.parametrize(
@@ -308,7 +305,7 @@ def test_the_estimate_at_other_points_and_of_a_network():
     error = float((model.predict(field, at).values - truth).norm() / truth.norm())
     assert 1.5 < estimate(model, field, at) / error < 6
     torch.manual_seed(0)
-    network = operator(IAENet(1, 1, periodic=True, width=8, latent=16, rank=8, blocks=2, modes=6))
+    network = operator(IAENet(1, 1, periodic=True, **sizes(latent=16, blocks=2, modes=6)))
     errors = [estimate(network, smooth(Discretization.uniform(n, periodic=True))) for n in (16, 32)]
     assert errors[0] > 100 * errors[1], "the layers converge spectrally, and the estimate shows it"
 
@@ -336,7 +333,7 @@ def test_thinned_functions_keep_values_volume_and_domain(d, periodic):
         assert coarse.discretization.periodic == at.periodic
         assert float(coarse.discretization.weights.sum()) == pytest.approx(float(at.weights.sum()))
     even = smooth(Discretization.uniform((8,) * d, periodic=True))
-    assert thinned(even)[0].discretization.key == strided(even, 2).discretization.key
+    assert thinned(even)[0].discretization.key == Discretization.uniform((4,) * d, periodic=True).key
 
 
 # ------------------------------------------------------------------ files

@@ -12,8 +12,9 @@ from iaenet.errors import InvalidInputError
 from iaenet.problems.problem import Channel
 from iaenet.report import write_report
 from iaenet.storage import write_dataset
+from tests.sizes import sizes
 
-SMALL = {"width": 8, "latent": 8, "rank": 8, "blocks": 1, "modes": 4, "post_modes": 4}
+SMALL = sizes(post=4)
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ import iaenet
 from iaenet import CorruptFileError, Discretization, Field, InvalidInputError, Model, fit, load, write_dataset
 from iaenet.checkpoint import SUMS, load_checkpoint, save_checkpoint
 from iaenet.cli import main
-from iaenet.model import Accepts
-from iaenet.operator import Operator
+from iaenet.models.base import Accepts
+from iaenet.models.operator import Operator
 from iaenet.problems.problem import Channel
 from iaenet.run_folder import RunFolder
 from iaenet.runs import _split
@@ -176,8 +176,8 @@ def test_a_changed_option_is_refused_by_name(file, made, tmp_path):
             fit(TINY, file, run, **{**BRIEF, **changes})
     with pytest.raises(InvalidInputError, match=r"model\.width 8, not 9"):
         fit({**TINY, "width": 9}, file, run, **BRIEF)
-    with pytest.raises(InvalidInputError, match=r"model\.depth None, not 2"):
-        fit({**TINY, "depth": 2}, file, run, **BRIEF)
+    with pytest.raises(InvalidInputError, match=r"model\.head None, not 2"):
+        fit({**TINY, "head": 2}, file, run, **BRIEF)
     other = tmp_path / "other.h5"
     write_dataset(other, waves(20, seed=3), splits=["train"] * 17 + ["validation"] * 3, **CHANNELS)
     with pytest.raises(InvalidInputError, match="content"):

@@ -17,9 +17,9 @@ from torch.utils.data import DataLoader
 
 from iaenet import storage, streams
 from iaenet.dataset import load_dataset
-from iaenet.discretization import Discretization
 from iaenet.errors import CorruptFileError, InvalidInputError
-from iaenet.field import Field
+from iaenet.functions.discretization import Discretization
+from iaenet.functions.field import Field
 from iaenet.layout import PAIR, content_hash, to_bytes
 from iaenet.packing import pack, unpack
 from iaenet.problems.problem import Channel
@@ -496,8 +496,8 @@ def test_a_file_that_could_not_be_replaced_is_as_it_was(tmp_path):
 
 FULL_DISK = """
 import resource, signal, sys, torch
-from iaenet.discretization import Discretization
-from iaenet.field import Field
+from iaenet.functions.discretization import Discretization
+from iaenet.functions.field import Field
 from iaenet.problems.problem import Channel
 from iaenet.storage import write_dataset
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -17,6 +17,7 @@ from iaenet.errors import InvalidInputError
 from iaenet.problems.burgers import Burgers
 from iaenet.run_folder import RunFolder
 from iaenet.train import PATIENCE
+from tests.sizes import sizes
 from tests.trainings import SCENARIOS, TINY, Stopper, finish, give_up, outcome, start, train_scenario, wave, waves
 
 # ------------------------------------------------------------------ NaN
@@ -80,7 +81,7 @@ def burgers(count, first):
 @pytest.mark.slow
 def test_mixed_batches_beat_one_resolution_after_the_other(tmp_path):
     """Burgers, ten functions of each kind, 160 steps; the paper's variant spends 10 epochs on each kind in turn."""
-    model = {"name": "iaenet", "width": 16, "latent": 16, "rank": 16, "blocks": 2, "modes": 8, "post_modes": 8}
+    model = {"name": "iaenet", **sizes(width=16, latent=16, rank=16, blocks=2, modes=8, post=8)}
     pairs, held = burgers(40, 0), burgers(40, 1000)
     errors = {}
     for order, epochs in (("mixed", 40), ("sequential", 160)):

@@ -14,14 +14,15 @@ from torch import nn
 from iaenet import Discretization, Field, Model, checkpoint
 from iaenet.cli import main
 from iaenet.runs import fit
+from tests.sizes import sizes
 
 # Children of a process that has imported everything: they start at once, and can be killed.
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload([__name__, "iaenet.commands.train", "iaenet.curves", "matplotlib.figure"])
 
-SIZES = {"width": 8, "latent": 8, "rank": 8, "blocks": 2, "modes": 4}
+SIZES = sizes(blocks=2)
 # Something of everything, but no linear start: the waves below are smoothed, which it would learn at once.
-TINY = {"name": "iaenet", **SIZES, "domains": ["identity", "fourier"], "post_modes": 4, "linear_path": 0}
+TINY = {"name": "iaenet", **SIZES, "post": 4, "linear_start": 0}
 
 
 def wave(at, seed):

@@ -4,45 +4,54 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from iaenet.block import IAE, IAEBlock
     from iaenet.dataset import Dataset, load_dataset
-    from iaenet.discretization import Discretization
-    from iaenet.domain import Domain, Fourier, Identity, Wavelet
     from iaenet.errors import CorruptFileError, DivergedError, InvalidInputError
-    from iaenet.field import Field
-    from iaenet.heads import FunctionToVector, VectorToFunction
-    from iaenet.iae_net import IAENet
+    from iaenet.functions.discretization import Discretization
+    from iaenet.functions.field import Field
+    from iaenet.functions.interpolate import interpolate
+    from iaenet.functions.latent_grid import LatentGrid
+    from iaenet.functions.projection import Projection
     from iaenet.loss import relative_l2
-    from iaenet.model import Accepts, Model
-    from iaenet.operator import Operator
+    from iaenet.models.base import Accepts, Model
+    from iaenet.models.heads import FunctionToVector, VectorToFunction
+    from iaenet.models.iae_net import IAENet
+    from iaenet.models.operator import Operator
+    from iaenet.nn.block import IAEBlock
+    from iaenet.nn.branches import Fourier, GridConv, GridUNet, PointIAE, SpectralConv, SpectralIAE, Wavelet, branch
+    from iaenet.nn.iae import IAE
     from iaenet.recipe import Recipe
-    from iaenet.resample import interpolate
     from iaenet.runs import fit, load
     from iaenet.storage import write_dataset
 
 # Imported when they are first used, so that commands which need no PyTorch start at once.
 _HOME = {
-    "IAE": "block",
-    "Accepts": "model",
+    "IAE": "nn.iae",
+    "Accepts": "models.base",
     "CorruptFileError": "errors",
     "Dataset": "dataset",
-    "Discretization": "discretization",
+    "Discretization": "functions.discretization",
     "DivergedError": "errors",
-    "Domain": "domain",
-    "Field": "field",
-    "Fourier": "domain",
-    "FunctionToVector": "heads",
-    "IAEBlock": "block",
-    "IAENet": "iae_net",
-    "Identity": "domain",
+    "Field": "functions.field",
+    "Fourier": "nn.branches",
+    "FunctionToVector": "models.heads",
+    "GridConv": "nn.branches",
+    "GridUNet": "nn.branches",
+    "IAEBlock": "nn.block",
+    "IAENet": "models.iae_net",
     "InvalidInputError": "errors",
-    "Model": "model",
-    "Operator": "operator",
+    "LatentGrid": "functions.latent_grid",
+    "Model": "models.base",
+    "Operator": "models.operator",
+    "PointIAE": "nn.branches",
+    "Projection": "functions.projection",
     "Recipe": "recipe",
-    "VectorToFunction": "heads",
-    "Wavelet": "domain",
+    "SpectralConv": "nn.branches",
+    "SpectralIAE": "nn.branches",
+    "VectorToFunction": "models.heads",
+    "Wavelet": "nn.branches",
+    "branch": "nn.branches",
     "fit": "runs",
-    "interpolate": "resample",
+    "interpolate": "functions.interpolate",
     "load": "runs",
     "load_dataset": "dataset",
     "relative_l2": "loss",
@@ -56,19 +65,25 @@ __all__ = [
     "Dataset",
     "Discretization",
     "DivergedError",
-    "Domain",
     "Field",
     "Fourier",
     "FunctionToVector",
+    "GridConv",
+    "GridUNet",
     "IAEBlock",
     "IAENet",
-    "Identity",
     "InvalidInputError",
+    "LatentGrid",
     "Model",
     "Operator",
+    "PointIAE",
+    "Projection",
     "Recipe",
+    "SpectralConv",
+    "SpectralIAE",
     "VectorToFunction",
     "Wavelet",
+    "branch",
     "fit",
     "interpolate",
     "load",
@@ -76,7 +91,7 @@ __all__ = [
     "relative_l2",
     "write_dataset",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 
 def __getattr__(name: str) -> Any:

@@ -7,13 +7,13 @@ import numpy as np
 import torch
 
 from iaenet.ask import Ask, ask, ask_all
-from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
-from iaenet.field import Field
+from iaenet.functions.discretization import Discretization
+from iaenet.functions.field import Field
+from iaenet.functions.interpolate import interpolate
 from iaenet.ladder import Rung, coincident, random_pair
 from iaenet.metrics import function_l2
-from iaenet.model import groups
-from iaenet.resample import interpolate
+from iaenet.models.base import group_by_discretization
 from iaenet.samples import stream
 
 DRAWS = 8  # sets of random points that the samples share
@@ -34,7 +34,7 @@ class Answer:
         return None if self.refused or not self.rung.wanted else difference(self.found, self.rung.wanted)
 
 
-def answer(model: Ask, rung: Rung, chunk: int | None = None) -> Answer:
+def answer(model: Ask, rung: Rung) -> Answer:
     """Ask a model for the outputs of a rung.
 
     >>> grid = Discretization.uniform(3)
@@ -43,7 +43,7 @@ def answer(model: Ask, rung: Rung, chunk: int | None = None) -> Answer:
     0.0
     """
     try:
-        return Answer(rung, ask_all(model, rung.given, rung.at, chunk))
+        return Answer(rung, ask_all(model, rung.given, rung.at))
     except InvalidInputError as reason:
         return Answer(rung, [], str(reason))
 
@@ -63,7 +63,7 @@ def difference(found: list[Field], true: list[Field]) -> float:
     return float(np.mean(differences(found, true)))
 
 
-def mismatch(model: Ask, one: Answer, finest: Answer, chunk: int | None = None) -> float:
+def mismatch(model: Ask, one: Answer, finest: Answer) -> float:
     """Mean of `||u_s - u_S|| / ||u_S||`, s the points of one rung and S those of the finest.
 
     On the points that both outputs have. If these are few the model is asked for u_S at the points of u_s, and a model
@@ -78,7 +78,7 @@ def mismatch(model: Ask, one: Answer, finest: Answer, chunk: int | None = None) 
         else:
             first.append(coarse)
             try:
-                second.append(ask(model, given, coarse.discretization, chunk))
+                second.append(ask(model, given, coarse.discretization))
             except InvalidInputError:
                 second.append(interpolate(fine, coarse.discretization))
         second[-1] = Field.unchecked(first[-1].discretization, second[-1].values)  # with the same weights
@@ -102,7 +102,7 @@ def drawn(finest: Answer, counts: list[int], name: str, seed: int) -> Rung:
         both = zip(finest.found, rung.wanted, strict=True)
         truth = [_with(out, torch.cat([out.values, known.values.to(out.values)], dim=-1)) for out, known in both]
     given, wanted = list(rung.given), list(truth)
-    for members in groups(rung.given, rung.at):
+    for members in group_by_discretization(rung.given, rung.at):
         for draw in range(min(DRAWS, len(members))):
             some = members[draw::DRAWS]
             first, second = (

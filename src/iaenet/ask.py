@@ -1,18 +1,15 @@
 """Asking any model for its output: in its own precision, on its own device, without gradients."""
 
-import inspect
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any, overload
 
 import torch
 from torch import Tensor, nn
 
-from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
-from iaenet.field import Field
-from iaenet.model import groups
-from iaenet.operator import Operator
+from iaenet.functions.discretization import Discretization
+from iaenet.functions.field import Field
+from iaenet.models.base import group_by_discretization
 
 MOST_POINTS = 2**16  # of a batch, all functions together
 
@@ -20,16 +17,14 @@ Ask = Callable[..., Any]  # a model: `model(field, at=None) -> field`, and the s
 
 
 @overload
-def ask(model: Ask, field: Field, at: Discretization | None = None, chunk: int | None = None) -> Field: ...
+def ask(model: Ask, field: Field, at: Discretization | None = None) -> Field: ...
 @overload
-def ask(
-    model: Ask, field: Sequence[Field], at: Sequence[Discretization] | None = None, chunk: int | None = None
-) -> list[Field]: ...
-def ask(model: Ask, field: Any, at: Any = None, chunk: int | None = None) -> Any:
+def ask(model: Ask, field: Sequence[Field], at: Sequence[Discretization] | None = None) -> list[Field]: ...
+def ask(model: Ask, field: Any, at: Any = None) -> Any:
     """`model(field, at)` of a field or a list of fields, in evaluation mode; the result is on the CPU, and checked.
 
     `at` goes to the model only where it differs from the input's points, so that a model which knows no other points
-    can be asked, too. `chunk` goes to the model if it is given; a model that takes none refuses.
+    can be asked, too.
 
     >>> grid = Discretization.uniform(3)
     >>> double = lambda field, at=None: Field(field.discretization, 2 * field.values)
@@ -44,17 +39,13 @@ def ask(model: Ask, field: Any, at: Any = None, chunk: int | None = None) -> Any
     own = all(place.key == f.discretization.key for place, f in zip(places, fields, strict=True))
     like = _parameter(model)
     given = [_moved(f, like) for f in fields]
-    targets = None if own else [_place(place, f.values.device) for place, f in zip(places, given, strict=True)]
-    check_chunk(model, chunk)
-    options = {} if chunk is None else {"chunk": chunk}
+    targets = None if own else [place.to(f.values.device) for place, f in zip(places, given, strict=True)]
     training = isinstance(model, nn.Module) and model.training
     if isinstance(model, nn.Module):
         model.eval()
     try:
         with torch.no_grad():
-            found = model(
-                given[0] if single else given, targets[0] if single and targets is not None else targets, **options
-            )
+            found = model(given[0] if single else given, targets[0] if single and targets is not None else targets)
     finally:
         if isinstance(model, nn.Module):
             model.train(training)
@@ -62,7 +53,7 @@ def ask(model: Ask, field: Any, at: Any = None, chunk: int | None = None) -> Any
     return results[0] if single else results
 
 
-def ask_all(model: Ask, fields: Sequence[Field], at: Sequence[Discretization], chunk: int | None = None) -> list[Field]:
+def ask_all(model: Ask, fields: Sequence[Field], at: Sequence[Discretization]) -> list[Field]:
     """The outputs of single functions; those on the same points are asked for together, some at a time.
 
     >>> fields = [Field(Discretization.uniform(n), torch.ones(n, 1)) for n in (3, 5, 3)]
@@ -71,13 +62,13 @@ def ask_all(model: Ask, fields: Sequence[Field], at: Sequence[Discretization], c
     [(3, 1), (5, 1), (3, 1)]
     """
     results: dict[int, Field] = {}
-    for members in groups(fields, at):
+    for members in group_by_discretization(fields, at):
         source, target = fields[members[0]].discretization, at[members[0]]
         size = at_once(source, target)
         for start in range(0, len(members), size):
             some = members[start : start + size]
             stacked = Field.unchecked(source, torch.stack([fields[i].values for i in some]))
-            found = ask(model, stacked, target, chunk)
+            found = ask(model, stacked, target)
             results |= {i: Field.unchecked(target, values) for i, values in zip(some, found.values, strict=True)}
     return [results[i] for i in range(len(fields))]
 
@@ -91,21 +82,6 @@ def at_once(source: Discretization, target: Discretization) -> int:
     return max(1, MOST_POINTS // max(source.n, target.n))
 
 
-def check_chunk(model: Ask, chunk: int | None) -> None:
-    """Refuse a `chunk` that the model cannot use.
-
-    >>> check_chunk(lambda field, at=None: field, None)
-    """
-    if chunk is None:
-        return
-    inner = model.network if isinstance(model, Operator) else model
-    call = inner.forward if isinstance(inner, nn.Module) else inner
-    if "chunk" not in inspect.signature(call).parameters:
-        raise InvalidInputError(f"{type(inner).__name__} cannot work on a part of the points; leave chunk out")
-    if chunk < 1:
-        raise InvalidInputError(f"chunk must be at least 1 point, got {chunk}")
-
-
 def _parameter(model: Ask) -> Tensor | None:
     """One of the model's numbers, which shows its precision and device."""
     if not isinstance(model, nn.Module):
@@ -114,15 +90,9 @@ def _parameter(model: Ask) -> Tensor | None:
 
 
 def _moved(field: Field, like: Tensor | None) -> Field:
-    if like is None:
+    if like is None or (field.values.dtype == like.dtype and field.values.device == like.device):
         return field
-    return Field.unchecked(_place(field.discretization, like.device), field.values.to(like))
-
-
-@lru_cache(maxsize=64)
-def _place(at: Discretization, device: torch.device) -> Discretization:
-    """The same object each time, so that a network knows it again."""
-    return at if at.points.device == device else at.to(device)
+    return Field.unchecked(field.discretization.to(like.device), field.values.to(like))
 
 
 def _result(found: Field, place: Discretization) -> Field:

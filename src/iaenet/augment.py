@@ -5,13 +5,12 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
-from iaenet.field import Field
-from iaenet.model import Pair
-from iaenet.recent import recent
+from iaenet.functions.discretization import Discretization
+from iaenet.functions.field import Field
+from iaenet.functions.interpolate import interpolate
+from iaenet.models.base import Pair
 from iaenet.recipe import Augment
-from iaenet.resample import interpolate
 from iaenet.samples import stream
 
 # Sets of random points of each size, and of random places, to draw from. New ones at every step would cost their
@@ -79,12 +78,16 @@ def _some_of(field: Field, count: int, generator: torch.Generator) -> Field:
     return Field.unchecked(at, field.values[..., places, :])
 
 
-@recent(points=2**21)
 def _subset(whole: Discretization, count: int, which: int) -> tuple[Tensor, Discretization]:
+    key = ("subset", count, which)
+    if key in whole.cache:
+        kept: tuple[Tensor, Discretization] = whole.cache[key]
+        return kept
     order = torch.randperm(whole.n, generator=stream(which, "places", count))
     places = order[:count].sort().values.to(whole.points.device)
     share = whole.weights[places] * (whole.n / count)
-    return places, Discretization(whole.points[places], share, whole.bounds, whole.periodic)
+    whole.cache[key] = places, Discretization(whole.points[places], share, whole.bounds, whole.periodic)
+    return places, whole.cache[key][1]
 
 
 def symmetric(pairs: list[Pair], names: list[str], generator: torch.Generator) -> list[Pair]:

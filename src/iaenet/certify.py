@@ -7,12 +7,12 @@ import numpy as np
 import torch
 
 from iaenet.answers import Answer, answer, difference, differences, drawn, mismatch
-from iaenet.ask import Ask, ask, check_chunk
+from iaenet.ask import Ask, ask
 from iaenet.certificate import Certificate, Line, Thresholds, fitted_order
 from iaenet.dataset import Dataset
 from iaenet.errors import InvalidInputError
 from iaenet.evaluate import Progress, only_split
-from iaenet.field import Field
+from iaenet.functions.field import Field
 from iaenet.ladder import Rung, permuted, rungs
 from iaenet.samples import stream
 
@@ -27,7 +27,6 @@ def certify(
     training_resolution: int | None = None,
     thresholds: Thresholds | None = None,
     samples: int = 16,
-    chunk: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Certificate:
@@ -39,7 +38,6 @@ def certify(
         resolutions in the data are judged.
     thresholds: limits. Default `Thresholds()`.
     samples: how many, spread over the data set. Default 16.
-    chunk: most points of a function at a time, for models that can work on a part. Default: all.
     seed: of random points and orders. Default 0.
     progress: called with the numbers of steps done and in all.
 
@@ -61,7 +59,6 @@ def certify(
     ...     certify(mean_removed, load_dataset(f"{folder}/a.h5")).passed
     True
     """
-    check_chunk(model, chunk)
     split = only_split(dataset)
     if samples < 1:
         raise InvalidInputError(f"samples must be at least 1, got {samples}")
@@ -73,7 +70,7 @@ def certify(
         (training_resolution,) = own
     answers: list[Answer] = []
     for number, rung in enumerate(steps):
-        answers.append(answer(model, rung, chunk))
+        answers.append(answer(model, rung))
         if progress is not None:
             progress(number + 1, len(steps))
     lines = [_refused(one.rung, one.refused) for one in answers if one.refused]
@@ -85,14 +82,14 @@ def certify(
     spared = {one.rung.name: _spared(one.rung, training_resolution) for one in accepted}
     limit = limits.mismatch_limit(home.error)
     for one in accepted[:-1]:
-        lines.append(_judged("mismatch", one.rung, mismatch(model, one, finest, chunk), limit, spared[one.rung.name]))
+        lines.append(_judged("mismatch", one.rung, mismatch(model, one, finest), limit, spared[one.rung.name]))
     lines += _order(finest.rung, lines, limits, limit)
     for one in accepted:
         if one is not home and one.error is not None and home.error is not None:
             ratio = _ratio(one.error, home.error, limits)
             lines.append(_judged("error ratio", one.rung, ratio, limits.error_ratio, spared[one.rung.name]))
-    lines += _random(model, finest, home, limits, chunk, seed)
-    lines += [_permuted(model, home, limits, chunk, seed), _ragged(model, accepted, home, limits, chunk)]
+    lines += _random(model, finest, home, limits, seed)
+    lines += [_permuted(model, home, limits, seed), _ragged(model, accepted, home, limits)]
     return Certificate(tuple(lines), limits, finest.rung.name, home.rung.name, home.error, *facts)
 
 
@@ -145,7 +142,7 @@ def _order(finest: Rung, lines: list[Line], limits: Thresholds, limit: float) ->
     return [Line("order", on, order, limits.order, small or order >= limits.order, note)]
 
 
-def _random(model: Ask, finest: Answer, home: Answer, limits: Thresholds, chunk: int | None, seed: int) -> list[Line]:
+def _random(model: Ask, finest: Answer, home: Answer, limits: Thresholds, seed: int) -> list[Line]:
     """Mismatch and error ratio on random points of the finest inputs, as many as the training grid has."""
     places = [given.discretization for given in finest.rung.given]
     counts = [given.discretization.n for given in home.rung.given]
@@ -156,7 +153,7 @@ def _random(model: Ask, finest: Answer, home: Answer, limits: Thresholds, chunk:
         note = f"the finest grid has only {places[0].n} points to choose from"
         return [Line("mismatch", name, None, None, None, note, random=True)]
     rung = drawn(finest, counts, name, seed)
-    found = answer(model, rung, chunk)
+    found = answer(model, rung)
     if found.refused:
         return [_refused(rung, found.refused, random=True)]
     channels = found.found[0].channels
@@ -169,7 +166,7 @@ def _random(model: Ask, finest: Answer, home: Answer, limits: Thresholds, chunk:
     return lines
 
 
-def _permuted(model: Ask, home: Answer, limits: Thresholds, chunk: int | None, seed: int) -> Line:
+def _permuted(model: Ask, home: Answer, limits: Thresholds, seed: int) -> Line:
     """Points in another order give the same values in that order."""
     on = f"{home.rung.name}, as points"
     worst = 0.0
@@ -179,18 +176,18 @@ def _permuted(model: Ask, home: Answer, limits: Thresholds, chunk: int | None, s
             order = torch.randperm(n, generator=stream(seed, "order", i))
             one, other = permuted(given, torch.arange(n)), permuted(given, order)
             if at.key == given.discretization.key:
-                true = ask(model, one, None, chunk)
-                found = ask(model, other, None, chunk)
+                true = ask(model, one, None)
+                found = ask(model, other, None)
                 true = Field.unchecked(found.discretization, true.values[order])
             else:
-                true, found = ask(model, one, at, chunk), ask(model, other, at, chunk)
+                true, found = ask(model, one, at), ask(model, other, at)
             worst = max(worst, *differences([found], [true]))
     except InvalidInputError as reason:
         return Line("permuted points", on, None, limits.rounding, False, str(reason))
     return Line("permuted points", on, worst, limits.rounding, worst <= limits.rounding)
 
 
-def _ragged(model: Ask, accepted: list[Answer], home: Answer, limits: Thresholds, chunk: int | None) -> Line:
+def _ragged(model: Ask, accepted: list[Answer], home: Answer, limits: Thresholds) -> Line:
     """A function gives the same in a batch with others, on the same points and on other ones, as alone."""
     fields, places = [], []
     for i, one in enumerate([home, *accepted[:FEW]]):
@@ -198,8 +195,8 @@ def _ragged(model: Ask, accepted: list[Answer], home: Answer, limits: Thresholds
         places.append(one.rung.at[i % len(one.rung.at)])
     on = f"{len(fields)} functions"
     try:
-        together = ask(model, fields, places, chunk)
-        alone = [ask(model, field, at, chunk) for field, at in zip(fields, places, strict=True)]
+        together = ask(model, fields, places)
+        alone = [ask(model, field, at) for field, at in zip(fields, places, strict=True)]
     except InvalidInputError as reason:
         return Line("ragged batch", on, None, limits.rounding, False, str(reason))
     worst = max(differences(together, alone))

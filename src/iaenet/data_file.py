@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iaenet.checked_hdf5 import damage, dataset, open_file
-from iaenet.discretization import Discretization
 from iaenet.errors import CorruptFileError, InvalidInputError
+from iaenet.functions.discretization import Discretization
 from iaenet.layout import (
     FORMAT,
     MOST_DIMENSIONS,

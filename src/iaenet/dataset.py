@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 
 from iaenet.data_file import DataFile
-from iaenet.discretization import Discretization
 from iaenet.errors import CorruptFileError, InvalidInputError
-from iaenet.field import Field
+from iaenet.functions.discretization import Discretization
+from iaenet.functions.field import Field
 from iaenet.layout import SPLITS
 from iaenet.problems.problem import Channel
 

@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from iaenet.ask import Ask, ask, at_once, check_chunk
+from iaenet.ask import Ask, ask, at_once
 from iaenet.dataset import Dataset
 from iaenet.errors import InvalidInputError
-from iaenet.field import Field
+from iaenet.functions.field import Field
 from iaenet.ladder import random_pair
 from iaenet.metrics import channel_l2, function_l2, relative_max, rmse
-from iaenet.model import Pair
+from iaenet.models.base import Pair
 from iaenet.samples import stream
 from iaenet.tables import aligned
 
@@ -101,7 +101,6 @@ def evaluate(
     resolutions: Sequence[int] | None = None,
     random_points: int | None = None,
     batch: int = 32,
-    chunk: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Evaluation:
@@ -110,7 +109,6 @@ def evaluate(
     resolutions: those to evaluate at. Default: all in the data.
     random_points: adds a row for so many points, chosen at random among those of the finest grid. Default: no such row.
     batch: most functions at a time; fewer if they have many points. Default 32.
-    chunk: most points of a function at a time, for models that can work on a part. Default: all.
     seed: of the random points. Default 0.
     progress: called with the numbers of pairs done and in all.
 
@@ -130,7 +128,6 @@ def evaluate(
     """
     if batch < 1:
         raise InvalidInputError(f"batch must be at least 1, got {batch}")
-    check_chunk(model, chunk)
     split = only_split(dataset)
     chosen = dataset.resolutions if resolutions is None else tuple(resolutions)
     if resolutions is None and len(chosen) > MOST_RESOLUTIONS:
@@ -143,7 +140,7 @@ def evaluate(
     done, total = 0, sum(len(part) for part, _ in parts)
     for part, count in parts:
         pairs = _pairs(part, batch) if count is None else _random_pairs(part, batch, count, seed)
-        rows.append(_row(model, part, count, pairs, chunk, _shifted(progress, done, total)))
+        rows.append(_row(model, part, count, pairs, _shifted(progress, done, total)))
         done += len(part)
     return Evaluation(tuple(rows), split, dataset.content_hash)
 
@@ -186,9 +183,7 @@ def _random_pairs(part: Dataset, batch: int, count: int, seed: int) -> Batches:
         yield places, random_pair(given, wanted, count, stream(seed, "random points", number))
 
 
-def _row(
-    model: Ask, part: Dataset, count: int | None, pairs: Batches, chunk: int | None, report: Callable[[int], None]
-) -> Row:
+def _row(model: Ask, part: Dataset, count: int | None, pairs: Batches, report: Callable[[int], None]) -> Row:
     samples: list[int] = []
     sizes: list[int] = [] if count is None else [count]
     found: list[Tensor] = []
@@ -199,7 +194,7 @@ def _row(
     try:
         for places, (given, wanted) in pairs:
             sizes.append(given.discretization.n)
-            found.append(_errors(ask(model, given, wanted.discretization, chunk), wanted))
+            found.append(_errors(ask(model, given, wanted.discretization), wanted))
             samples += [part.entry(place).sample for place in places]
             report(len(samples))
     except InvalidInputError as reason:

@@ -164,7 +164,7 @@ def entry(head: Mapping[str, object], body: bytes) -> bytes:
 def discretization_entry(packed: Packed) -> tuple[str, bytes]:
     """Hash and entry of a discretization.
 
-    >>> from iaenet.discretization import Discretization
+    >>> from iaenet.functions.discretization import Discretization
     >>> from iaenet.packing import pack
     >>> digest, written = discretization_entry(pack(Discretization.uniform(4)))
     >>> len(digest)
@@ -178,7 +178,7 @@ def discretization_entry(packed: Packed) -> tuple[str, bytes]:
 def packed_of(head: Mapping[str, Any], body: bytes) -> Packed:
     """The discretization of an entry.
 
-    >>> from iaenet.discretization import Discretization
+    >>> from iaenet.functions.discretization import Discretization
     >>> from iaenet.packing import pack, unpack
     >>> grid = pack(Discretization.uniform(4))
     >>> head = {"grid": True, "shape": [4], "periodic": [False]}

@@ -9,11 +9,11 @@ import torch
 from scipy.spatial import KDTree
 
 from iaenet.dataset import Dataset
-from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
-from iaenet.field import Field
-from iaenet.model import Pair
-from iaenet.resample import interpolate, random_subset
+from iaenet.functions.discretization import Discretization
+from iaenet.functions.field import Field
+from iaenet.functions.interpolate import interpolate, random_subset
+from iaenet.models.base import Pair
 from iaenet.samples import stream
 
 FINEST = 2**17  # points of the finest grid that is made by interpolation, unless twice the given one has more

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from iaenet.errors import InvalidInputError
-from iaenet.field import Field
+from iaenet.functions.field import Field
 
 
 def relative_l2(prediction: Field, target: Field) -> Tensor:
@@ -22,9 +22,13 @@ def relative_l2(prediction: Field, target: Field) -> Tensor:
         raise InvalidInputError(
             f"prediction {tuple(prediction.values.shape)} and target {tuple(target.values.shape)} differ in shape"
         )
-    weights = target.discretization.weights.to(target.values)
-    error = (weights @ (prediction.values - target.values) ** 2).sum(dim=-1)
-    size = (weights @ target.values**2).sum(dim=-1)
+    weights = target.discretization.weights
+    weights = (weights / weights.sum()).to(target.values)
+    # In units of the largest value: squares of 1e-20 or 1e20 are none in float32.
+    unit = target.values.abs().amax(dim=(-2, -1), keepdim=True)
+    unit = torch.where(unit > 0, unit, torch.ones_like(unit))
+    error = (weights @ ((prediction.values - target.values) / unit) ** 2).sum(dim=-1)
+    size = (weights @ (target.values / unit) ** 2).sum(dim=-1)
     # A target that is zero everywhere has no relative error: its error is then absolute. The clamp keeps the gradient
     # finite where the prediction is exact.
     tiny = torch.finfo(error.dtype).tiny

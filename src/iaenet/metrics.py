@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from iaenet.errors import InvalidInputError
-from iaenet.field import Field
+from iaenet.functions.field import Field
 
 
 def function_l2(prediction: Field, target: Field) -> Tensor:

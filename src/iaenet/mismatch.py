@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
-from iaenet.field import Field
+from iaenet.functions.discretization import Discretization
+from iaenet.functions.field import Field
+from iaenet.functions.interpolate import taps
 from iaenet.loss import relative_l2
-from iaenet.resample import taps
 
 Apply = Callable[[Sequence[Field], Sequence[Discretization] | None], list[Field]]
 

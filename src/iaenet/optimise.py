@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from iaenet.convolution import CONVOLUTIONS
+from iaenet.nn.local import CONVOLUTIONS
 from iaenet.recipe import Optimiser, Schedule
 
 SMALLEST_SIDE = 8  # matrices with a shorter side have nothing to orthogonalise
@@ -78,19 +78,38 @@ def orthogonal(matrices: Tensor) -> Tensor:
     return x.mT if tall else x
 
 
+def matrices_of(network: nn.Module, convolutions: bool = True) -> set[int]:
+    """Identities of the parameters that Muon takes: weights of linear layers and convolutions, and what layers name.
+
+    A layer of yours names its own in `muon`, as in `muon = ("weight",)`; all others go to AdamW. Matrices with a side
+    shorter than 8 have nothing to orthogonalise.
+
+    >>> layer = nn.Linear(8, 16)
+    >>> matrices_of(nn.Sequential(layer, nn.LayerNorm(16))) == {id(layer.weight)}
+    True
+    """
+    known = (nn.Linear, *CONVOLUTIONS) if convolutions else (nn.Linear,)
+    found: set[int] = set()
+    for module in network.modules():
+        names = ("weight",) if isinstance(module, known) else getattr(module, "muon", ())
+        for name in names:
+            named = getattr(module, name)
+            for parameter in named if isinstance(named, nn.ParameterList) else [named]:
+                if min(len(parameter), parameter[0].numel()) >= SMALLEST_SIDE:
+                    found.add(id(parameter))
+    return found
+
+
 def make_optimisers(network: nn.Module, options: Optimiser) -> list[torch.optim.Optimizer]:
     """The optimisers of a recipe; each parameter belongs to one of them."""
     rate, decay = options.rate, options.weight_decay
     parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
     if options.name == "adam":
         return [torch.optim.Adam(parameters, rate, weight_decay=decay, fused=True)]
-    kernels = {id(one.weight) for one in network.modules() if isinstance(one, CONVOLUTIONS) and options.convolutions}
-    matrices = [
-        p for p in parameters if (p.ndim == 2 or id(p) in kernels) and min(len(p), p[0].numel()) >= SMALLEST_SIDE
-    ]
+    chosen = matrices_of(network, options.convolutions)
+    matrices = [parameter for parameter in parameters if id(parameter) in chosen]
     if options.name == "adamw" or not matrices:
         return [torch.optim.AdamW(parameters, rate, weight_decay=decay, fused=True)]
-    chosen = {id(matrix) for matrix in matrices}
     rest = [parameter for parameter in parameters if id(parameter) not in chosen]
     made: list[torch.optim.Optimizer] = [Muon(matrices, rate, weight_decay=decay)]
     return [*made, torch.optim.AdamW(rest, rate, weight_decay=decay, fused=True)] if rest else made

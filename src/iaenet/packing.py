@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from iaenet.discretization import Discretization
+from iaenet.functions.discretization import Discretization
 
 Numbers = NDArray[np.float64]
 

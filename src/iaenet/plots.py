@@ -11,8 +11,8 @@ from scipy.spatial import KDTree
 
 from iaenet.atomic import replacing
 from iaenet.dataset import Dataset
-from iaenet.discretization import Discretization
-from iaenet.field import Field
+from iaenet.functions.discretization import Discretization
+from iaenet.functions.field import Field
 from iaenet.problems.problem import Channel
 from iaenet.summary import label
 

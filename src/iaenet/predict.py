@@ -1,6 +1,5 @@
 """A trained operator applied to any functions at any points, with notes where these lie far from its training."""
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -8,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
-from iaenet.field import Field
-from iaenet.operator import Operator
+from iaenet.functions.discretization import Discretization
+from iaenet.functions.field import Field
+from iaenet.models.operator import Operator
 from iaenet.readers.files import naming
 from iaenet.watch import Watch
 
-LARGE = 32768  # points: a function of more is worked on in pieces, and functions of fewer share a batch
-PIECE = 4096  # points
+LARGE = 32768  # points: functions of fewer share a batch
 
 At = int | Sequence[int] | Discretization | Sequence[Discretization] | None
 Target = Callable[[int, Discretization], Discretization | None]  # of function i on these points; None: the same points
@@ -40,14 +38,14 @@ def predict(operator: Operator, fields: Field | Sequence[Field], at: At = None) 
         at: 256 or (64, 64), a uniform grid over the domain trained on; or a discretization for all functions, or one
             for each. Default: the input's own points.
 
-    Functions of more than 32768 points are worked on in pieces, if the network can do that. There is a note, and an
+    There is a note, and an
     estimate of the discretization mismatch, where an input has less than half of the points of the coarsest one trained
     on, is a point set where only grids were trained on (or the reverse), or lies in a domain that differs by more than
     1 % of its width. Another dimension, other periodic axes or another number of channels are refused.
 
     >>> from iaenet import IAENet
-    >>> from iaenet.normalize import Normalizer
-    >>> from iaenet.operator import describe
+    >>> from iaenet.functions.normalizer import Normalizer
+    >>> from iaenet.models.operator import describe
     >>> grid = Discretization.uniform(64)
     >>> about = {"trained": describe([grid])}
     >>> operator = Operator(IAENet(1, 1, blocks=1), Normalizer([0.0], [1.0]), Normalizer([0.0], [1.0]), about)
@@ -124,15 +122,13 @@ def _run(operator: Operator, batch: list[tuple[str, Field, Discretization | None
 
 
 def apply(operator: Operator, fields: Sequence[Field], at: Sequence[Discretization] | None) -> list[Field]:
-    """`operator.predict`, in its precision and on its device, in pieces where a function is large."""
+    """`operator.predict`, in its precision and on its device."""
     like = next((p for p in operator.parameters() if p.is_floating_point()), None)
     given = [field if like is None else field.to(like.dtype).to(like.device) for field in fields]
     places = at if at is None or like is None else [place.to(like.device) for place in at]
-    large = max(_size(field, None if at is None else at[i]) for i, field in enumerate(fields)) > LARGE
-    chunk = PIECE if large and "chunk" in inspect.signature(operator.network.forward).parameters else None
     asked = [field.discretization for field in fields] if at is None else at
     made = []
-    for field, wanted in zip(operator.predict(given, places, chunk), asked, strict=True):
+    for field, wanted in zip(operator.predict(given, places), asked, strict=True):
         if field.discretization.n != wanted.n:
             raise InvalidInputError(
                 f"{type(operator.network).__name__} gave {field.discretization.n} points, not {wanted.n} as asked; "

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from iaenet.errors import InvalidInputError
-from iaenet.field import Field
-from iaenet.operator import Operator
+from iaenet.functions.field import Field
+from iaenet.models.operator import Operator
 from iaenet.plots import Panel, draw_panels, save
 from iaenet.predict import Target, predictions, targets, watching
 from iaenet.problems.problem import Channel
@@ -48,7 +48,7 @@ def predict_files(
 
     >>> import tempfile, torch
     >>> from iaenet import IAENet
-    >>> from iaenet.normalize import Normalizer
+    >>> from iaenet.functions.normalizer import Normalizer
     >>> same = Normalizer([0.0], [1.0])
     >>> about = {"inputs": [{"name": "a"}], "outputs": [{"name": "u"}]}
     >>> operator = Operator(IAENet(1, 1, blocks=1), same, same, about)

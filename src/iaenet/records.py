@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
+from iaenet.functions.discretization import Discretization
 from iaenet.journal import discretization_entry, entry
 from iaenet.packing import pack
 from iaenet.problems.problem import Channel, Problem

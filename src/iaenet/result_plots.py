@@ -9,7 +9,7 @@ from iaenet.ask import Ask, ask
 from iaenet.certificate import Certificate, Line
 from iaenet.dataset import Dataset
 from iaenet.evaluate import Evaluation
-from iaenet.field import Field
+from iaenet.functions.field import Field
 from iaenet.metrics import function_l2
 from iaenet.plots import Panel, draw_panels
 from iaenet.problems.problem import Channel
@@ -56,7 +56,7 @@ def draw_errors(evaluation: Evaluation, training: int | None = None) -> Any:
     return figure
 
 
-def draw_predictions(model: Ask, dataset: Dataset, places: Sequence[int], chunk: int | None = None) -> Any:
+def draw_predictions(model: Ask, dataset: Dataset, places: Sequence[int]) -> Any:
     """A matplotlib figure with a row for each pair: input, truth and prediction, their difference.
 
     Lines in 1-D, truth and prediction in one panel; maps on one scale in 2-D; a middle plane beyond.
@@ -74,7 +74,7 @@ def draw_predictions(model: Ask, dataset: Dataset, places: Sequence[int], chunk:
     rows, names = [], []
     for place in places:
         given, wanted = dataset[place]
-        found = ask(model, given, wanted.discretization, chunk)
+        found = ask(model, given, wanted.discretization)
         error = float(function_l2(found, wanted))
         rows.append(_inputs(given, dataset.inputs) + _outputs(found, wanted, dataset.outputs))
         names.append(f"sample {dataset.entry(place).sample}\nerror {error:.2e}")

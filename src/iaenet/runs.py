@@ -15,10 +15,10 @@ from torch import nn
 from iaenet.atomic import replacing
 from iaenet.dataset import Dataset, load_dataset
 from iaenet.errors import CorruptFileError, InvalidInputError
-from iaenet.model import Pair
-from iaenet.models import build
-from iaenet.normalize import Normalizer
-from iaenet.operator import Operator, describe
+from iaenet.functions.normalizer import Normalizer
+from iaenet.models.base import Pair
+from iaenet.models.operator import Operator, describe
+from iaenet.models.registry import build
 from iaenet.processes import Team
 from iaenet.recipe import Recipe
 from iaenet.run_folder import RunFolder

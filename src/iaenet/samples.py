@@ -8,8 +8,8 @@ import torch
 
 from iaenet.dataset import Dataset
 from iaenet.errors import InvalidInputError
-from iaenet.field import Field
-from iaenet.model import Pair, groups
+from iaenet.functions.field import Field
+from iaenet.models.base import Pair, group_by_discretization
 
 Places = list[int]
 
@@ -17,7 +17,7 @@ Places = list[int]
 class Samples:
     """Pairs, those on the same points stacked: `take(places)` gives a batch as few fields with values `(b, n, c)`.
 
-    >>> from iaenet.discretization import Discretization
+    >>> from iaenet.functions.discretization import Discretization
     >>> coarse, fine = Discretization.uniform(3), Discretization.uniform(5)
     >>> fields = [Field(grid, torch.rand(grid.n, 1)) for grid in (coarse, fine, coarse)]
     >>> [tuple(given.values.shape) for given, _ in Samples([(f, f) for f in fields]).take([2, 1, 0])]
@@ -33,7 +33,9 @@ class Samples:
             members = [group.tolist() for group in pairs.groups]
             stacks = [pairs.batch(group) for group in members]
         else:
-            members = groups([given for given, _ in pairs], [wanted.discretization for _, wanted in pairs])
+            members = group_by_discretization(
+                [given for given, _ in pairs], [wanted.discretization for _, wanted in pairs]
+            )
             stacks = [(_stack([pairs[i][0] for i in group]), _stack([pairs[i][1] for i in group])) for group in members]
         for number, (group, (given, wanted)) in enumerate(zip(members, stacks, strict=True)):
             self.stacks.append((given, wanted))
@@ -114,4 +116,6 @@ def _stack(fields: list[Field]) -> Field:
 
 
 def _rows(field: Field, rows: Places) -> Field:
+    if rows == list(range(len(field.values))):  # the field itself, with what was made of it
+        return field
     return Field.unchecked(field.discretization, field.values[rows])

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 import iaenet
 from iaenet.atomic import replacing
-from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
-from iaenet.field import Field
+from iaenet.functions.discretization import Discretization
+from iaenet.functions.field import Field
 from iaenet.layout import (
     CHUNK,
     FORMAT,

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from iaenet.dataset import Dataset
-from iaenet.discretization import Discretization
-from iaenet.normalize import Moments
+from iaenet.functions.discretization import Discretization
+from iaenet.functions.normalizer import Moments
 from iaenet.problems.problem import Channel
 from iaenet.tables import aligned
 

@@ -27,8 +27,8 @@ from iaenet.augment import at_some_points, resampled, symmetric
 from iaenet.checkpoint import Tensors, flatten_optimisers, restore_optimisers
 from iaenet.errors import DivergedError, InvalidInputError
 from iaenet.loss import relative_l2
-from iaenet.model import Pair
-from iaenet.operator import Operator
+from iaenet.models.base import Pair
+from iaenet.models.operator import Operator
 from iaenet.optimise import Rate, make_optimisers
 from iaenet.processes import Team
 from iaenet.recipe import Recipe

@@ -3,11 +3,11 @@
 import math
 from typing import Any
 
-from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
-from iaenet.field import Field
+from iaenet.functions.discretization import Discretization
+from iaenet.functions.field import Field
 from iaenet.mismatch import Apply, mismatch
-from iaenet.operator import Operator
+from iaenet.models.operator import Operator
 from iaenet.problems.problem import Channel
 
 FAR = 0.01  # of the width of the domain: ends of tight domains differ by less
@@ -20,8 +20,8 @@ class Watch:
     `apply` is how the operator is called, see `iaenet.mismatch`.
 
     >>> from iaenet import Field, IAENet
-    >>> from iaenet.normalize import Normalizer
-    >>> from iaenet.operator import describe
+    >>> from iaenet.functions.normalizer import Normalizer
+    >>> from iaenet.models.operator import describe
     >>> same, grid = Normalizer([0.0], [1.0]), Discretization.uniform(8)
     >>> operator = Operator(IAENet(1, 1, blocks=1), same, same, {"trained": describe([Discretization.uniform(64)])})
     >>> watch = Watch(operator, operator.predict)

@@ -170,11 +170,11 @@ def test_rows_side_by_side_are_as_one_after_the_other(small, tmp_path):
 
 def test_an_error_in_a_row_beside_others_is_said(small, tmp_path, capsys):
     table = yaml.safe_load((small / "burgers1.yaml").read_text())
-    table["rows"]["IAE-Net"]["model"]["groups"] = 3
+    table["rows"]["IAE-Net"]["model"]["skips"] = "some"
     write_table(small, table)
     folders = ["--folder", str(small), "--out", str(tmp_path / "out"), "--work", str(tmp_path)]
     assert main([*command("burgers1"), *folders, "--rows", "2"]) == 2
-    assert "groups must divide the width 4, got 3" in capsys.readouterr().err
+    assert "skips must be 'dense', 'residual' or 'none', got 'some'" in capsys.readouterr().err
     assert main([*command("burgers1"), *folders, "--rows", "0"]) == 2
     assert "at least one row is trained at a time, got 0" in capsys.readouterr().err
 

@@ -7,8 +7,8 @@ from iaenet.errors import InvalidInputError
 from iaenet.experiments.data import made
 from iaenet.experiments.plan import Data
 from iaenet.experiments.score import on_interpolated, score
+from iaenet.functions.interpolate import interpolate
 from iaenet.metrics import function_l2
-from iaenet.resample import interpolate
 
 
 def identity(field, at=None):

@@ -13,7 +13,7 @@ from iaenet.experiments.plan import TEST_SEED, TRAINING_SEED, jobs
 from iaenet.experiments.published import published
 from iaenet.experiments.run import chosen
 from iaenet.experiments.table import PRESETS, load_table, table_names
-from iaenet.models import model_class
+from iaenet.models.registry import model_class
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 TABLES = [load_table(FOLDER, name) for name in table_names(FOLDER)]

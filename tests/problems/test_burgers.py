@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import ive
 
-from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
+from iaenet.functions.discretization import Discretization
 from iaenet.problems import burgers
 from iaenet.problems.burgers import Burgers, cole_hopf
 from iaenet.problems.random_fields import FourierSeries, gaussian_series, series_deviations

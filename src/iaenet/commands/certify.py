@@ -42,7 +42,6 @@ def certify_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         ladder=given.ladder,
         training_resolution=training_resolution(operator.about, dataset),
         samples=given.samples,
-        chunk=given.chunk,
         seed=given.seed,
         progress=progress("certifying"),
     )

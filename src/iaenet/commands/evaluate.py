@@ -10,7 +10,7 @@ from iaenet.errors import InvalidInputError
 if TYPE_CHECKING:
     from iaenet.dataset import Dataset
     from iaenet.evaluate import Evaluation
-    from iaenet.operator import Operator
+    from iaenet.models.operator import Operator
 
 EXAMPLES = """  iaenet evaluate burgers
   iaenet evaluate burgers --data finer.h5 --resolutions 1024,8192
@@ -54,7 +54,6 @@ def evaluate_command(arguments: list[str], progress: Callable[[str], Any]) -> st
         resolutions=given.resolutions,
         random_points=count,
         batch=given.batch,
-        chunk=given.chunk,
         seed=given.seed,
         progress=progress("evaluating"),
     )
@@ -62,7 +61,7 @@ def evaluate_command(arguments: list[str], progress: Callable[[str], Any]) -> st
     with replacing(folder / "evaluation.json") as beside:
         beside.write_text(result.to_json())
     save(draw_errors(result, training), folder / "errors.png")
-    pictures = _draw_cases(operator, dataset, result, given.samples, folder, given.chunk)
+    pictures = _draw_cases(operator, dataset, result, given.samples, folder)
     written = ", ".join(["evaluation.json", "errors.png", *pictures])
     return "\n".join([result.table(), *note, f"written to {folder}: {written}"])
 
@@ -76,12 +75,6 @@ def add_data_options(parser: Any, folder: str) -> None:
     )
     parser.add_argument("--out", type=str | None, default=None, help=f"Folder to write to. Default: RUN/{folder}.")
     parser.add_argument("--seed", type=int, default=0, help="Of random points. Default 0.")
-    parser.add_argument(
-        "--chunk",
-        type=int | None,
-        default=None,
-        help="Most points of a function at a time, to save memory. Default: all.",
-    )
     parser.add_argument("--device", type=str, default="cpu", help="Where to compute. Default cpu.")
 
 
@@ -141,7 +134,7 @@ def _training_points(dataset: "Dataset", training: int | None) -> int | None:
 
 
 def _draw_cases(
-    operator: "Operator", dataset: "Dataset", result: "Evaluation", samples: int, folder: Path, chunk: int | None
+    operator: "Operator", dataset: "Dataset", result: "Evaluation", samples: int, folder: Path
 ) -> list[str]:
     """Some samples, and those with the largest errors, on the finest points in the data that the model takes."""
     from iaenet.plots import save
@@ -155,5 +148,5 @@ def _draw_cases(
     spread = sorted({round(i * (len(part) - 1) / max(1, samples - 1)) for i in range(min(samples, len(part)))})
     worst = [place[sample] for sample, _ in rows[-1].worst[:samples]]
     for name, places in (("samples.png", spread), ("worst.png", worst)):
-        save(draw_predictions(operator, part, places, chunk), folder / name)
+        save(draw_predictions(operator, part, places), folder / name)
     return ["samples.png", "worst.png"]

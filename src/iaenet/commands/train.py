@@ -24,7 +24,11 @@ same command, or --resume RUN, goes on exactly there."""
 
 FROM_DATA = ("self", "in_channels", "out_channels", "dim", "periodic")
 # Options are numbers, words and lists of them. A type that is a class, or Any, would let a file name code to be run.
-Plain = bool | int | float | str | list[bool | int | float | str] | None
+# No `Any` among these: jsonargparse would take a mapping with a class_path for an object to make.
+Scalar = bool | int | float | str | None
+Part = dict[str, Scalar | dict[str, Scalar]]  # a branch, by its name and numbers
+Plain = bool | int | float | str | list[Scalar | Part] | Part | None
+PARTS: dict[str, Any] = {"branches": list[Part], "kernels": Part}
 
 
 def train_command(arguments: list[str], progress: Callable[[str], Any]) -> str:
@@ -161,14 +165,14 @@ def _model_parser(name: str, parser: Any, prefix: str = "") -> Any:
     """Options of a model, with the types of its constructor."""
     import inspect
 
-    from iaenet.models import model_class
+    from iaenet.models.registry import model_class
 
     maker = model_class(name)
     hints = {**get_type_hints(maker.for_data), **get_type_hints(maker.__init__)}
     taken = {**inspect.signature(maker.for_data).parameters, **inspect.signature(maker.__init__).parameters}
     for key, parameter in taken.items():
-        kind = list[str] if key == "domains" else hints.get(key, str)
-        if key in (*FROM_DATA, "data", "options") or not _is_plain(kind):
+        kind = PARTS.get(key) or hints.get(key, str)
+        if key in (*FROM_DATA, "data", "options") or not (key in PARTS or _is_plain(kind)):
             continue
         text = "" if parameter.default is parameter.empty else f"Default {parameter.default}, or as the preset says."
         parser.add_argument(f"--{prefix}{key}", type=kind | None, default=None, help=text)
@@ -185,7 +189,7 @@ def _typed(model: dict[str, Any]) -> dict[str, Any]:
     """The model's options, each checked against the type that its constructor wants."""
     import inspect
 
-    from iaenet.models import model_class
+    from iaenet.models.registry import model_class
 
     name = model.pop("name", None)
     if not isinstance(name, str):

@@ -12,7 +12,7 @@ from iaenet.dataset import Dataset
 from iaenet.experiments.data import material
 from iaenet.experiments.plan import Job, Training, jobs
 from iaenet.experiments.run import chosen
-from iaenet.models import build
+from iaenet.models.registry import build
 from iaenet.runs import fit
 
 FEW = (2, 1, 0)  # samples for training, validation and test

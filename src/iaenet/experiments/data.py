@@ -9,12 +9,12 @@ import torch
 
 from iaenet.ask import Ask
 from iaenet.dataset import Dataset, load_dataset
-from iaenet.discretization import Discretization
 from iaenet.experiments.plan import Data, Training
-from iaenet.field import Field
+from iaenet.functions.discretization import Discretization
+from iaenet.functions.field import Field
+from iaenet.functions.interpolate import interpolate
 from iaenet.generate import generate
-from iaenet.model import Pair
-from iaenet.resample import interpolate
+from iaenet.models.base import Pair
 
 Note = Callable[[str], None]
 Bring = Callable[[Field], Field]

@@ -6,11 +6,11 @@ import torch
 
 from iaenet.ask import Ask, ask
 from iaenet.dataset import Dataset
-from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
 from iaenet.evaluate import evaluate
+from iaenet.functions.discretization import Discretization
+from iaenet.functions.interpolate import interpolate
 from iaenet.metrics import function_l2
-from iaenet.resample import interpolate
 
 Scores = dict[str, Any]
 

@@ -11,7 +11,7 @@ from iaenet.experiments.machine import machine
 from iaenet.experiments.plan import Job, digest
 from iaenet.experiments.progress import Part
 from iaenet.experiments.row import Place, read_json, write_json
-from iaenet.models import build
+from iaenet.models.registry import build
 
 EPOCH = 1000  # samples of an epoch in the published table
 ROUNDS = 3  # of inference; the best counts

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.signal import lfilter
 
 from iaenet.errors import InvalidInputError
-from iaenet.quadrature import Array
+from iaenet.functions.quadrature import Array
 
 NOISE_KINDS = ("MA", "EM")  # muscle, electrode motion
 NOISE_RATE = 1000  # Hz

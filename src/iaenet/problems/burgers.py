@@ -9,8 +9,8 @@ import numpy as np
 from scipy.fft import next_fast_len
 from scipy.special import logsumexp
 
-from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
+from iaenet.functions.discretization import Discretization
 from iaenet.problems.problem import Array, Channel, Sample
 from iaenet.problems.random_fields import FourierSeries, gaussian_series, series_deviations
 

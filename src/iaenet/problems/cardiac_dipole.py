@@ -16,7 +16,7 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from iaenet.errors import InvalidInputError
-from iaenet.quadrature import Array
+from iaenet.functions.quadrature import Array
 
 # The nine sets that fecgsyn draws from; the file has a tenth, s0486, with a spike of 1 / 1000 radian in its T wave.
 VCG_SETS = ("old1", "old2", "s0273", "s0291", "s0302", "s0303", "s0306", "s0491", "s0533")

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
+from iaenet.functions.discretization import Discretization
 from iaenet.problems.problem import Array, Channel, Sample
 from iaenet.problems.tomography import Scanner, filtered_back_projection, projector
 

@@ -8,8 +8,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.fft import dstn, idstn
 
-from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
+from iaenet.functions.discretization import Discretization
 from iaenet.problems.problem import Array, Channel, Sample
 from iaenet.problems.random_fields import cell_centres, gaussian_field
 

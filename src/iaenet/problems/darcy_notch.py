@@ -11,8 +11,8 @@ from scipy.sparse import csr_matrix, diags_array
 from skfem import Basis
 from skfem.models.poisson import unit_load
 
-from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
+from iaenet.functions.discretization import Discretization
 from iaenet.problems.notch_mesh import (
     ON_BOUNDARY,
     depth,

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
+from iaenet.functions.discretization import Discretization
 from iaenet.problems.ar_noise import NOISE_KINDS, NOISE_RATE, noisy_dipole
 from iaenet.problems.cardiac_dipole import VCG_SETS, Heart, beat_times, cylindrical, in_ball, projected
 from iaenet.problems.problem import Array, Channel, Sample

@@ -20,7 +20,7 @@ from scipy.spatial import Delaunay
 from skfem import MeshTri
 
 from iaenet.errors import InvalidInputError
-from iaenet.quadrature import Array
+from iaenet.functions.quadrature import Array
 
 Box = tuple[tuple[float, float], tuple[float, float]]
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from iaenet.discretization import Discretization
+from iaenet.functions.discretization import Discretization
 
 Array = NDArray[np.float64]
 

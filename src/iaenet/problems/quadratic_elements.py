@@ -9,7 +9,7 @@ from skfem import Basis, ElementTriP2, MeshTri
 from skfem.models.poisson import laplace
 
 from iaenet.errors import InvalidInputError
-from iaenet.quadrature import Array
+from iaenet.functions.quadrature import Array
 
 
 class Poisson:

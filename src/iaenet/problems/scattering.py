@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
+from iaenet.functions.discretization import Discretization
 from iaenet.problems.helmholtz import Background, born, far_field
 from iaenet.problems.problem import Array, Channel, Sample
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from iaenet.errors import InvalidInputError
-from iaenet.field import Field
+from iaenet.functions.field import Field
 from iaenet.problems.problem import Channel
 
 Pair = tuple[Field, Field]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from iaenet.dataset import Dataset, load_dataset
 from iaenet.errors import InvalidInputError
-from iaenet.field import Field
+from iaenet.functions.field import Field
 from iaenet.layout import STREAMS, TABLES, TEXTS
 from iaenet.problems.problem import Channel
 from iaenet.readers import READERS

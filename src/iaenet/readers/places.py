@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
+from iaenet.functions.discretization import Discretization
 
 Array = NDArray[np.float64]
 

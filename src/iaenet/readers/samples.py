@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from iaenet.errors import InvalidInputError
-from iaenet.field import Field
+from iaenet.functions.field import Field
 from iaenet.readers.files import naming
 from iaenet.readers.imported import Imported, Lazy
 from iaenet.readers.layout import Layout, Values, as_values, check_numbers, lay_out, space_axes

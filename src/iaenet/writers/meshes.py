@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iaenet.discretization import Discretization
 from iaenet.errors import InvalidInputError
+from iaenet.functions.discretization import Discretization
 from iaenet.readers.files import required
 from iaenet.writers.output import Output, Sample
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iaenet.errors import InvalidInputError
-from iaenet.field import Field
+from iaenet.functions.field import Field
 from iaenet.writers.output import Output
 
 ROWS = "samples"  # the axis that counts samples

@@ -1,0 +1,1 @@
+"""Functions as data: where they are sampled, what they are there, and how they reach a grid."""

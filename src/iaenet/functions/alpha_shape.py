@@ -1,0 +1,261 @@
+"""The domain that scattered points fill, and the size of each point's part of it.
+
+`w_i = sum_T |T cap C_i|` over the Delaunay simplices `T` kept, with `C_i` the Voronoi cell of point i: the sizes of the
+Voronoi cells wherever all simplices are kept. A simplex is dropped (an alpha shape, Edelsbrunner and Mucke 1994) where
+its empty circumscribed ball is large against the local spacing of the points.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import QhullError
+
+from iaenet.functions.quadrature import Array, Flags, Index, Simplices, binned, gather, images
+
+# Radii of empty balls in units of the local spacing times the upper quartile of all such ratios (about 0.73 for random
+# points, 0.6 for the nodes of a mesh). Random points in a box exceed VOID, or VOID_AT_WALL for balls centred on a wall,
+# in at most one set of a hundred. A void then reaches as far as balls exceed EDGE or EDGE_AT_WALL.
+VOID = {2: 3.4, 3: 2.5}
+VOID_AT_WALL = {2: 4.2, 3: 2.9}
+EDGE, EDGE_AT_WALL = 1.6, 1.2
+# Depth of the strip between the outermost of random points and the border, over their scatter about a smooth border.
+STRIP = {2: 3.3, 3: 2.0}
+SMOOTH = 0.03  # scatter of the nodes of a mesh about the border that they lie on
+QUARTILE = 0.9  # a larger upper quartile is that of points on curves or surfaces
+FEWEST = 32  # fewer points say too little about their domain: it is the box
+MOST = 2**17  # more points are weighed by bins
+
+
+class Shape(NamedTuple):
+    """Weights `(n,)` that add up to the measure of the domain, its simplices `(e, d + 1)`, and what it is, in words."""
+
+    weights: Array
+    cells: Index | None
+    domain: str
+
+
+BOX = "the whole box"
+
+
+def scattered(points: Array, bounds: Array, periodic: tuple[bool, ...], whole: bool = False) -> Shape:
+    """The domain of any `points (n, d)` in the box `bounds (d, 2)`, d = 2 or 3; with `whole` it is the box in any case.
+
+    Points that coincide, up to 1e-10 of the box, share one cell. Points that have no cells (too few, or on one line or
+    plane) have equal weights, and more than 2^17 points are weighed by bins.
+
+    >>> square = np.array([[0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75]])
+    >>> scattered(square, np.array([[0.0, 1.0], [0.0, 1.0]]), (False, False)).weights.round(12).tolist()
+    [0.25, 0.25, 0.25, 0.25]
+    """
+    low, size = bounds[:, 0], bounds[:, 1] - bounds[:, 0]
+    unit = np.clip((points - low) / size, 0.0, 1.0)
+    place = np.round(unit, 10)
+    unit = np.where((place == 0) | (place == 1), place, np.round(unit, 13))
+    place[:, list(periodic)] %= 1.0
+    unit[:, list(periodic)] %= 1.0
+    order = np.lexsort(place.T)
+    new = np.append(True, np.any(place[order][1:] != place[order][:-1], axis=1))
+    inverse = np.empty(len(unit), np.int64)
+    inverse[order] = np.cumsum(new) - 1
+    first = order[new]
+    nodes = unit[first]
+    if len(nodes) > MOST:
+        weights, cells = binned(nodes, periodic, whole), None
+        domain = _in_words(weights.sum())
+    else:
+        weights, cells, domain = alpha_shape(nodes, periodic, whole)
+    weights = (weights / np.bincount(inverse))[inverse] * np.prod(size)
+    return Shape(weights, None if cells is None else first[cells], domain)
+
+
+def alpha_shape(nodes: Array, periodic: tuple[bool, ...], whole: bool = False) -> Shape:
+    """The domain of distinct `nodes (n, d)` of the unit box, d = 2 or 3; with `whole` it is the box in any case.
+
+    >>> x = (np.arange(20) + 0.5) / 20
+    >>> grid = np.stack(np.meshgrid(x, x), axis=-1).reshape(-1, 2)
+    >>> alpha_shape(grid, (False, False)).domain
+    'the whole box'
+    >>> alpha_shape(grid[~np.all(grid > 0.5, axis=1)], (False, False)).domain
+    '72.6 % of its box, found from the points'
+    """
+    n, d = nodes.shape
+    equal = np.full(n, 1 / n)
+    if n <= d:
+        return Shape(equal, None, f"{BOX} in equal parts: {n} distinct point{'s' if n > 1 else ''}, too few for cells")
+    thin = Shape(equal, None, f"{BOX} in equal parts: the points span no {'area' if d == 2 else 'volume'}")
+    if np.linalg.svd(nodes - nodes.mean(axis=0), compute_uv=False)[-1] < 1e-9 * math.sqrt(n):
+        return thin
+    try:
+        plain = Simplices.of(nodes, nodes, np.arange(n), periodic)
+        spacing = _spacing(plain)
+        # Images near the box are enough almost always. One that is missing makes a cell too large, which the sum shows.
+        for spacings in (3.0, 12.0, math.inf) if n > FEWEST else (math.inf,):
+            reach = _reach(plain, spacings * spacing, everywhere=spacings > 3)
+            found = Simplices.of(nodes, *images(nodes, periodic, reach), periodic)
+            kept = None if whole or n < FEWEST else _without_voids(found, spacing)
+            if kept is not None:
+                return _part(found, kept, spacing)
+            weights = found.weights(found.inside, found.shares)
+            if abs(weights.sum() - 1) < 1e-9 or (spacings > 3 and n * 5**d > 2**17):
+                break
+    except QhullError:
+        return thin
+    weights = _positive(found, weights, found.inside)
+    return Shape(weights / weights.sum(), found.cells(found.inside), BOX)
+
+
+def _in_words(measure: float) -> str:
+    return BOX if abs(measure - 1) < 1e-9 else f"{100 * measure:.3g} % of its box, found from the points"
+
+
+def _positive(found: Simplices, weights: Array, kept: Flags) -> Array:
+    """Weights with the same sum, all positive: a tenth of equal shares of the simplices where there was nothing."""
+    if np.all(weights > 0):
+        return weights
+    sizes, d = found.ball[0], found.nodes.shape[1]
+    equal = found.weights(kept, np.repeat(sizes[:, None] / (d + 1), d + 1, axis=1))
+    raised = np.where(weights > 0, weights, np.maximum(0.1 * equal, weights[weights > 0].min()))
+    return np.asarray(raised * (weights.sum() / raised.sum()))
+
+
+def _reach(plain: Simplices, near: Array, everywhere: bool) -> Array:
+    """How far beyond each wall `(n, d, 2)` images of the nodes are taken: up to `near (n,)` at least if periodic.
+
+    At a closed wall only nodes whose cells reach the wall, and neighbours of nodes on it, have images that matter, at
+    any distance. They are found from the cells without images, which are larger, up to rounding; or take `everywhere`.
+    """
+    n, d = plain.nodes.shape
+    crosses = np.zeros((n, d, 2), bool)
+    centres = plain.ball[2]
+    hull, corner = np.nonzero(plain.neighbours < 0)
+    at = plain.points[plain.corners]
+    facets = plain.corners[hull[:, None], _FACETS[d][corner]]
+    outward = _normals(plain.points[facets], at[hull, corner])
+    for axis in range(d):
+        for side, sign in enumerate((-1.0, 1.0)):
+            far = (centres[:, axis] - side) * sign >= -1e-9
+            crosses[plain.corners[far], axis, side] = True
+            crosses[facets[outward[:, axis] * sign > 0], axis, side] = True
+            at_wall = (plain.nodes[:, axis] == side)[plain.corners].any(axis=1)
+            crosses[plain.corners[at_wall], axis, side] = True
+    wraps = np.array(plain.periodic)
+    crosses[:, wraps] = crosses[:, wraps, ::-1]  # what crosses the low wall has its copy beyond the high one
+    return np.asarray(np.maximum(crosses, np.minimum(near, 2.0)[:, None, None] * (wraps | everywhere)[:, None]))
+
+
+_FACETS = {d: np.array([[i for i in range(d + 1) if i != j] for j in range(d + 1)]) for d in (2, 3)}
+
+
+def _normals(facets: Array, behind: Array) -> Array:
+    """Area vectors `(m, d)` of `facets (m, d, d)`, pointing away from the points `behind (m, d)`."""
+    edges = facets[:, 1:] - facets[:, :1]
+    if facets.shape[2] == 2:
+        normals = np.stack([edges[:, 0, 1], -edges[:, 0, 0]], axis=1)
+    else:
+        normals = np.cross(edges[:, 0], edges[:, 1]) / 2
+    side = np.einsum("md,md->m", normals, facets[:, 0] - behind)
+    return np.asarray(np.where(side < 0, -1.0, 1.0)[:, None] * normals)
+
+
+def _spacing(plain: Simplices) -> Array:
+    """Local spacing `(n,)`: median length of the edges at a node, smoothed by medians over its neighbours.
+
+    Medians of edges are not misled by the few long ones across a void, nor by points that are close in one direction.
+    """
+    n = len(plain.nodes)
+    starts, to = plain.stars
+    owner = np.repeat(np.arange(n), np.diff(starts))
+    spacing = _medians(np.linalg.norm(plain.nodes[owner] - plain.nodes[to], axis=1), owner, n)
+    for _ in range(2):
+        values = np.concatenate([spacing[to], spacing])
+        spacing = _medians(values, np.concatenate([owner, np.arange(n)]), n)
+    return spacing
+
+
+def _medians(values: Array, owner: Index, n: int) -> Array:
+    counts = np.bincount(owner, minlength=n)
+    first = np.cumsum(counts) - counts
+    ordered = np.append(np.sort(owner + 1j * values).imag, np.inf)  # by owner, then by value
+    return np.asarray((ordered[first + (counts - 1) // 2] + ordered[first + counts // 2]) / 2)
+
+
+def _at_wall(found: Simplices) -> Flags:
+    closed = ~np.array(found.periodic)
+    _, radii, centres, _ = found.ball
+    off = np.minimum(np.abs(centres), np.abs(centres - 1))[:, closed]
+    return np.asarray((off < 1e-6 * np.where(np.isfinite(radii), radii, 0.0)[:, None]).any(axis=1))
+
+
+def _without_voids(found: Simplices, spacing: Array) -> Flags | None:
+    """Which simplices `(e,)` belong to the domain, or None if they all do or too few to hold the points.
+
+    As in edge detection, two thresholds: a void is a connected set of simplices beyond the lower one, with a simplex
+    beyond the higher one.
+    """
+    d = found.nodes.shape[1]
+    _, radii, _, _ = found.ball
+    ratio = radii / spacing[found.source[found.corners]].max(axis=1)
+    solid = found.inside & np.isfinite(radii)
+    within = solid & (found.corners < len(found.nodes)).all(axis=1)
+    if not within.any():
+        return None
+    ratio /= min(float(np.quantile(ratio[within], 0.75)), QUARTILE)
+    at_wall = _at_wall(found)
+    seeds = solid & (ratio > np.where(at_wall, VOID_AT_WALL[d], VOID[d]))
+    if not seeds.any():
+        return None
+    loose = found.inside & (ratio > np.where(at_wall, EDGE_AT_WALL, EDGE))
+    rows, columns = np.nonzero(loose[:, None] & (found.neighbours >= 0) & loose[found.neighbours])
+    links = (np.ones(len(rows), bool), (rows, found.neighbours[rows, columns]))
+    _, label = connected_components(coo_array(links, shape=(len(loose), len(loose))), directed=False)
+    in_void = np.zeros(len(loose), bool)
+    in_void[label[seeds]] = True
+    kept = found.inside & ~(loose & in_void[label])
+    # Points on curves or surfaces have no such domain.
+    bare = np.bincount(found.corners[kept].ravel(), minlength=len(found.points))[: len(found.nodes)] == 0
+    return None if bare.mean() > 0.1 else np.asarray(kept)
+
+
+def _part(found: Simplices, kept: Flags, spacing: Array) -> Shape:
+    """Weights of a domain that is a part of the box."""
+    n, d = found.nodes.shape
+    sizes, _, _, pyramids = found.ball
+    dropped = found.inside & ~kept
+    at_border = kept[:, None] & (found.neighbours >= 0) & dropped[found.neighbours]
+    # What a simplex takes from a neighbour that was dropped cannot be made good there: equal shares instead.
+    beyond = (at_border & (pyramids < -1e-9 * sizes[:, None])).any(axis=1) & ~_at_wall(found)
+    shares = np.where(beyond[:, None], sizes[:, None] / (d + 1), found.shares)
+    weights = _positive(found, found.weights(kept, shares), kept)
+    rows, columns = np.nonzero(at_border & (sizes > 0)[:, None])
+    facets = found.corners[rows[:, None], _FACETS[d][columns]]
+    own = (facets < n).all(axis=1)
+    weights += _strip(found.nodes, facets[own], found.points[found.corners[rows, columns][own]], spacing)
+    weights /= max(1.0, weights.sum())
+    return Shape(weights, found.cells(kept), _in_words(weights.sum()))
+
+
+def _strip(nodes: Array, facets: Index, behind: Array, spacing: Array) -> Array:
+    """What lies between the outermost points and the border, `(n,)`: nothing if the points lie on a smooth border.
+
+    Random points stay away from the border by a part of their spacing, and scatter about a smooth line or surface by
+    another: `e_i`, the distance along the normal between a point and the mean of its neighbours on the border.
+    """
+    n, d = nodes.shape
+    normals = _normals(nodes[facets], behind)
+    ends = facets.ravel()
+    mates = (nodes[facets].sum(axis=1, keepdims=True) - nodes[facets]) / (d - 1)
+    counts = np.bincount(ends, minlength=n)
+    edge = counts > 0
+    if edge.sum() < 8:
+        return np.zeros(n)
+    mean = np.stack([gather(ends, mates[:, :, a].ravel(), n) for a in range(d)], axis=1)[edge] / counts[edge, None]
+    normal = np.stack([gather(ends, np.repeat(normals[:, a], d), n) for a in range(d)], axis=1)[edge]
+    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
+    offset = np.einsum("md,md->m", nodes[edge] - mean, normal) / spacing[edge]
+    scatter = float(np.median(np.abs(offset - np.median(offset))))
+    depth = min(STRIP[d] * max(scatter - SMOOTH, 0.0), 0.5) * spacing
+    area = np.linalg.norm(normals, axis=1)
+    return gather(ends, np.repeat(area / d, d), n) * depth

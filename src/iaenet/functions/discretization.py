@@ -1,0 +1,393 @@
+"""Where a function is sampled: points, quadrature weights, and the domain that they fill."""
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, Literal, overload
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from iaenet.errors import InvalidInputError
+from iaenet.functions import quadrature
+from iaenet.functions.alpha_shape import BOX, scattered
+from iaenet.functions.quadrature import Array, Index
+
+Periodic = bool | Sequence[bool]
+Bounds = ArrayLike | Literal["tight"] | None
+
+
+class _Points:
+    """`Discretization.points(...)` is the maker for point sets, `discretization.points` the coordinates `(n, d)`."""
+
+    @overload
+    def __get__(self, instance: None, owner: type["Discretization"]) -> "Callable[..., Discretization]": ...
+    @overload
+    def __get__(self, instance: "Discretization", owner: type["Discretization"]) -> Tensor: ...
+    def __get__(self, instance: "Discretization | None", owner: type["Discretization"]) -> Any:
+        return owner._from_points if instance is None else instance._coordinates
+
+
+class Discretization:
+    """Points `(n, d)` with weights `(n,)`: `int_Omega f(x) dx ~ sum_i w_i f(x_i)`.
+
+    Made by `uniform`, `tensor_grid`, `points` or `mesh`. Coordinates and weights are kept in float64; a network
+    converts them to its own precision. A discretization is never changed after it is made.
+
+    `rule` says how the weights were made (uniform, tensor grid, cells, monte-carlo, given or mesh), `domain` in a few
+    words what they add up to, and `cells (e, k + 1)` are the simplices of a mesh or of a triangulated point set, else
+    None. `cache` is for what others compute once for this discretization; it is not copied or saved.
+
+    >>> grid = Discretization.uniform(5)
+    >>> grid.points[:, 0].tolist(), grid.weights.tolist()
+    ([0.0, 0.25, 0.5, 0.75, 1.0], [0.125, 0.25, 0.25, 0.25, 0.125])
+    """
+
+    points = _Points()
+
+    def __init__(
+        self,
+        points: Tensor,
+        weights: Tensor,
+        bounds: Tensor,
+        periodic: tuple[bool, ...],
+        axes: "Axes | None" = None,
+        *,
+        rule: str = "given",
+        cells: Tensor | None = None,
+        domain: str = "",
+    ) -> None:
+        self._coordinates = points.detach().clone()  # (n, d)
+        self.weights = weights.detach().clone()  # (n,)
+        self.bounds = bounds.detach().clone()  # (d, 2)
+        self.periodic = tuple(periodic)  # d flags
+        # Coordinates along each axis of a tensor grid (points in C order), or None.
+        self.axes = None if axes is None else tuple(axis.detach().clone() for axis in axes)
+        self.rule = rule
+        self.cells = None if cells is None else cells.detach().clone()  # (e, k + 1)
+        self.domain = domain
+        self.cache: dict[Any, Any] = {}
+
+    # ------------------------------------------------------------------ makers
+
+    @classmethod
+    def uniform(
+        cls, shape: int | Sequence[int], periodic: Periodic = False, bounds: ArrayLike | None = None
+    ) -> "Discretization":
+        """Uniform grid: `i / s` on a periodic axis, `i / (s - 1)` on a closed one, scaled to `bounds`.
+
+        >>> Discretization.uniform((2, 4), periodic=(False, True)).points[:5].tolist()
+        [[0.0, 0.0], [0.0, 0.25], [0.0, 0.5], [0.0, 0.75], [1.0, 0.0]]
+        """
+        sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+        box, flags = _domain(len(sizes), bounds, periodic)
+        axes = []
+        for axis, (size, (low, high), wraps) in enumerate(zip(sizes, box, flags, strict=True)):
+            least = 1 if wraps else 2
+            if int(size) != size or size < least:
+                raise InvalidInputError(f"axis {axis}: needs at least {least} points, got {size}")
+            axes.append(low + (high - low) * np.arange(size) / (size if wraps else size - 1))
+        return cls._grid(axes, box, flags, "uniform")
+
+    @classmethod
+    def tensor_grid(cls, *axes: ArrayLike, periodic: Periodic = False, bounds: Bounds = None) -> "Discretization":
+        """Product of increasing axes, each with trapezoid weights.
+
+        >>> Discretization.tensor_grid([0, 0.1, 1], [0, 1]).weights.reshape(3, 2)[:, 0].round(decimals=3).tolist()
+        [0.025, 0.25, 0.225]
+        """
+        arrays = [_numbers(axis, f"axis {i}", ndim=1) for i, axis in enumerate(axes)]
+        for i, array in enumerate(arrays):
+            steps = np.diff(array)
+            if np.any(steps <= 0):
+                at = int(np.argmax(steps <= 0))
+                raise InvalidInputError(
+                    f"axis {i} must increase strictly, but entry {at + 1} ({array[at + 1]}) follows {array[at]}"
+                )
+        if isinstance(bounds, str):
+            bounds = [(array[0], array[-1]) for array in arrays]
+        box, flags = _domain(len(arrays), bounds, periodic)
+        for i, (array, (low, high), wraps) in enumerate(zip(arrays, box, flags, strict=True)):
+            if wraps and array[-1] - array[0] >= high - low:
+                raise InvalidInputError(
+                    f"axis {i} is periodic: {array[-1]} is the same place as {array[0]}; leave it out"
+                )
+            _inside(array[:, None], np.array([[low, high]]), name=f"axis {i}")
+        return cls._grid(arrays, box, flags, "tensor grid")
+
+    @classmethod
+    def _from_points(
+        cls,
+        points: ArrayLike,
+        weights: ArrayLike | None = None,
+        *,
+        bounds: Bounds = None,
+        periodic: Periodic = False,
+        rule: Literal["cells", "monte-carlo"] = "cells",
+        domain: Literal["auto", "box"] = "auto",
+    ) -> "Discretization":
+        """Any points `(n, d)`, in any order.
+
+        `rule="cells"` weighs a point by the size of its cell: trapezoid in 1-D; Voronoi cells, clipped to the domain,
+        in 2-D and 3-D, where `domain="auto"` finds which part of the box the points fill (holes, corners cut out) and
+        `domain="box"` takes all of it. `rule="monte-carlo"` gives equal weights, right for points drawn uniformly at
+        random. Own `weights (n,)` replace both. `bounds="tight"` takes the bounding box of the points.
+
+        >>> Discretization.points([[0.9], [0.1]]).weights.tolist()
+        [0.5, 0.5]
+        >>> Discretization.points([[0.2, 0.3], [0.2, 0.7], [0.2, 0.4]]).domain
+        'the whole box in equal parts: the points span no area'
+        """
+        array = _numbers(points, "points", ndim=2)
+        n, d = array.shape
+        box, flags = _domain(d, _tight(array) if isinstance(bounds, str) else bounds, periodic)
+        _inside(array, box)
+        if domain not in ("auto", "box"):
+            raise InvalidInputError(f"domain must be 'auto' or 'box', got {domain!r}")
+        cells, words = None, BOX
+        volume = float(np.prod(box[:, 1] - box[:, 0]))
+        if weights is not None:
+            found, made = _given_weights(weights, n), "given"
+            words = f"{100 * found.sum() / volume:.3g} % of its box, by the weights given"
+        elif rule == "monte-carlo":
+            found, made = quadrature.monte_carlo(n, volume), "monte-carlo"
+        elif rule != "cells":
+            raise InvalidInputError(f"rule must be 'cells' or 'monte-carlo', got {rule!r}")
+        elif d == 1:
+            found, made = quadrature.trapezoid(array[:, 0], box[0, 0], box[0, 1], flags[0]), "cells"
+        elif d <= 3:
+            (found, cells, words), made = scattered(array, box, flags, whole=domain == "box"), "cells"
+        else:
+            raise InvalidInputError(f"cell weights are for 1, 2 or 3 dimensions, not {d}; use rule='monte-carlo'")
+        return cls(_tensor(array), _tensor(found), _tensor(box), flags, rule=made, cells=_index(cells), domain=words)
+
+    @classmethod
+    def mesh(
+        cls, points: ArrayLike, cells: ArrayLike, *, bounds: Bounds = None, periodic: Periodic = False
+    ) -> "Discretization":
+        """Corners `(n, d)` of simplices `cells (e, k + 1)`, weighted by the lumped mass matrix.
+
+        Cells that come twice, or have no size, are refused.
+
+        >>> Discretization.mesh([[0, 0], [1, 0], [0, 1]], [[0, 1, 2]]).weights.sum().item()
+        0.5
+        """
+        array = _numbers(points, "points", ndim=2)
+        n, d = array.shape
+        index = cells.detach().cpu().numpy() if isinstance(cells, Tensor) else np.asarray(cells)
+        if index.ndim != 2 or index.dtype.kind not in "iu" or not 2 <= index.shape[1] <= d + 1:
+            raise InvalidInputError(
+                f"cells must be whole numbers of shape (cells, 2 to {d + 1}), got {index.dtype} {index.shape}"
+            )
+        if index.size == 0 or index.min() < 0 or index.max() >= n:
+            raise InvalidInputError(
+                f"cells must name points 0 to {n - 1}" + (", but there are none" if not index.size else "")
+            )
+        box, flags = _domain(d, _tight(array) if isinstance(bounds, str) else bounds, periodic)
+        _inside(array, box)
+        index = index.astype(np.int64)
+        found = _tensor(quadrature.lumped_mass(array, index))
+        words = f"a mesh of {len(index)} cells"
+        return cls(_tensor(array), found, _tensor(box), flags, rule="mesh", cells=_index(index), domain=words)
+
+    @classmethod
+    def _grid(cls, axes: list[Array], box: Array, flags: tuple[bool, ...], rule: str) -> "Discretization":
+        weights = np.ones(())
+        for axis, (low, high), wraps in zip(axes, box, flags, strict=True):
+            weights = np.multiply.outer(weights, quadrature.trapezoid(axis, low, high, wraps))
+        points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+        tensors = tuple(_tensor(axis) for axis in axes)
+        return cls(_tensor(points), _tensor(weights.ravel()), _tensor(box), flags, tensors, rule=rule, domain=BOX)
+
+    # ------------------------------------------------------------------ use
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return int(self.points.shape[0])
+
+    @property
+    def dim(self) -> int:
+        """Dimension d of the space that the points lie in."""
+        return int(self.points.shape[1])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Points along each axis of a tensor grid; `(n,)` for other point sets."""
+        return (self.n,) if self.axes is None else tuple(len(axis) for axis in self.axes)
+
+    @property
+    def volume(self) -> float:
+        """Size of the bounding box of the domain."""
+        return float((self.bounds[:, 1] - self.bounds[:, 0]).prod())
+
+    @property
+    def measure(self) -> float:
+        """Size of the domain: the sum of the weights."""
+        return float(self.weights.sum())
+
+    @cached_property
+    def uniform_axes(self) -> tuple[bool, ...]:
+        """Whether each axis is that of `uniform`: `i / s` if periodic, `i / (s - 1)` if closed, up to 1e-9 of the box.
+
+        For a tensor grid, and for points in 1-D in any order; empty for other point sets.
+
+        >>> Discretization.tensor_grid([0, 0.5, 1], [0, 0.1, 1]).uniform_axes
+        (True, False)
+        """
+        if self.axes is None and self.dim > 1:
+            return ()
+        axes = (self.points[:, 0].sort().values,) if self.axes is None else self.axes
+        box = self.bounds.tolist()
+        return tuple(
+            _is_uniform(axis, low, high, wraps)
+            for axis, (low, high), wraps in zip(axes, box, self.periodic, strict=True)
+        )
+
+    @cached_property
+    def axis_weights(self) -> "Axes":
+        """Weights along each axis of a tensor grid; their outer product is `weights`."""
+        if self.axes is None:
+            raise InvalidInputError(f"{self} has no axes")
+        box = self.bounds.tolist()
+        return tuple(
+            _tensor(quadrature.trapezoid(axis.cpu().numpy(), low, high, wraps)).to(axis.device)
+            for axis, (low, high), wraps in zip(self.axes, box, self.periodic, strict=True)
+        )
+
+    @cached_property
+    def key(self) -> str:
+        """Content hash: equal for discretizations with the same points, weights and domain."""
+        digest = hashlib.sha1(repr((self.shape, self.periodic, self.axes is None)).encode(), usedforsecurity=False)
+        for part in (self.points, self.weights, self.bounds):
+            digest.update(part.detach().cpu().numpy().tobytes())
+        return digest.hexdigest()
+
+    def integrate(self, values: Tensor) -> Tensor:
+        """`sum_i w_i f(x_i)` of values `(..., n, c)` -> `(..., c)`, or `(n,)` -> a number.
+
+        >>> grid = Discretization.uniform(101)
+        >>> round(grid.integrate(grid.points[:, 0] ** 2).item(), 3)
+        0.333
+        """
+        if values.shape[-1 if values.ndim == 1 else -2] != self.n:
+            raise InvalidInputError(f"{self.n} points, but values of shape {tuple(values.shape)}")
+        weights = self.weights.to(values)
+        return weights @ values
+
+    def to(self, device: torch.device | str) -> "Discretization":
+        """The same discretization on another device; itself if it is there."""
+        weights = self.weights.to(device)
+        if weights is self.weights:
+            return self
+        axes = None if self.axes is None else tuple(axis.to(device) for axis in self.axes)
+        return Discretization(
+            self.points.to(device),
+            weights,
+            self.bounds.to(device),
+            self.periodic,
+            axes,
+            rule=self.rule,
+            cells=None if self.cells is None else self.cells.to(device),
+            domain=self.domain,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "cache": {}}
+
+    def __repr__(self) -> str:
+        kind = "point set" if self.axes is None else "tensor grid"
+        return f"Discretization({kind} {self.shape} in {self.dim}-D, periodic={self.periodic})"
+
+
+Axes = tuple[Tensor, ...]
+
+
+def _tensor(array: Array) -> Tensor:
+    return torch.from_numpy(np.array(array, dtype=np.float64, order="C"))
+
+
+def _index(cells: Index | None) -> Tensor | None:
+    return None if cells is None else torch.from_numpy(np.array(cells, dtype=np.int64, order="C"))
+
+
+def _is_uniform(axis: Tensor, low: float, high: float, wraps: bool) -> bool:
+    n = len(axis)
+    if n == 1 and not wraps:
+        return False
+    wanted = torch.arange(n, dtype=axis.dtype, device=axis.device) / (n if wraps else n - 1)
+    return bool(((axis - low) / (high - low) - wanted).abs().max() <= 1e-9)
+
+
+def _given_weights(weights: ArrayLike, n: int) -> Array:
+    found = _numbers(weights, "weights", ndim=1)
+    if len(found) != n:
+        raise InvalidInputError(f"{n} points, but {len(found)} weights")
+    if np.any(found < 0):
+        at = int(np.argmax(found < 0))
+        raise InvalidInputError(f"weights: entry {at} is {found[at]}; sizes of cells cannot be negative")
+    if not np.any(found > 0):
+        raise InvalidInputError(
+            "weights are all zero (entry 0 and all others); leave weights= out to have them computed"
+        )
+    return found
+
+
+def _numbers(given: Any, name: str, ndim: int) -> Array:
+    """A finite float64 array of `ndim` dimensions, or an error that says what is wrong and where."""
+    if isinstance(given, Tensor):
+        given = given.detach().cpu().numpy()
+    array = np.asarray(given)
+    if array.dtype.kind not in "fiub":
+        raise InvalidInputError(f"{name} must be real numbers, got {array.dtype}")
+    if array.ndim != ndim or array.size == 0:
+        wanted = "(n,)" if ndim == 1 else "(n, d)"
+        raise InvalidInputError(f"{name} must have shape {wanted} with n >= 1, got {array.shape}")
+    array = array.astype(np.float64)
+    if not np.all(np.isfinite(array)):
+        place = np.argwhere(~np.isfinite(array))[0]
+        where = f"entry {place[0]}" if ndim == 1 else f"point {place[0]}, coordinate {place[1]}"
+        raise InvalidInputError(f"{name}: {where} is {array[tuple(place)]}")
+    return array
+
+
+def _domain(d: int, bounds: Any, periodic: Periodic) -> tuple[Array, tuple[bool, ...]]:
+    if d == 0:
+        raise InvalidInputError("a discretization needs at least one axis")
+    flags = (periodic,) * d if isinstance(periodic, bool) else tuple(bool(flag) for flag in periodic)
+    if len(flags) != d:
+        raise InvalidInputError(f"periodic must be one flag or {d} of them, got {len(flags)}")
+    box = np.tile([0.0, 1.0], (d, 1)) if bounds is None else _numbers(bounds, "bounds", ndim=2)
+    if box.shape != (d, 2) or np.any(box[:, 0] >= box[:, 1]):
+        raise InvalidInputError(f"bounds must be {d} pairs (low, high) with low < high, got {box.tolist()}")
+    sides = box[:, 1] / 2 - box[:, 0] / 2
+    powers = np.log10(sides) + math.log10(2)
+    # Squares of lengths and the volume must be numbers of float64, with room for the volumes of small cells.
+    if np.any(np.abs(box) > 1e150) or np.any(np.abs(powers) > 150) or abs(powers.sum()) > 250:
+        raise InvalidInputError(
+            f"bounds {box.tolist()}: sides and volume are too large or too small for float64; measure in other units"
+        )
+    return box, flags
+
+
+def _tight(points: Array) -> Array:
+    flat = np.flatnonzero(points.min(axis=0) == points.max(axis=0))
+    if len(flat):
+        raise InvalidInputError(
+            f"bounds='tight': coordinate {flat[0]} of all points is {points[0, flat[0]]}; give the box as bounds="
+        )
+    return np.stack([points.min(axis=0), points.max(axis=0)], axis=1)
+
+
+def _inside(points: Array, box: Array, name: str = "points") -> None:
+    slack = 1e-9 * (box[:, 1] - box[:, 0])
+    outside = np.any((points < box[:, 0] - slack) | (points > box[:, 1] + slack), axis=1)
+    if np.any(outside):
+        at = int(np.argmax(outside))
+        raise InvalidInputError(
+            f"{name}: point {at} {points[at].tolist()} lies outside the domain {box.tolist()}; "
+            f"give the domain as bounds=, or bounds='tight'"
+        )

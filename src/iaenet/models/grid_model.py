@@ -1,0 +1,201 @@
+"""Models between E and D: a network on a latent grid, whatever points functions come on and are asked for at."""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from iaenet.errors import InvalidInputError
+from iaenet.functions.discretization import Discretization, Periodic
+from iaenet.functions.field import Field
+from iaenet.functions.latent_grid import LatentGrid
+from iaenet.models.base import (
+    Accepts,
+    Model,
+    Pair,
+    Presets,
+    as_batch,
+    group_by_discretization,
+    infer_shape,
+    preset_options,
+)
+from iaenet.nn.coordinates import coordinate_features
+from iaenet.nn.pointwise import full_precision
+from iaenet.nn.transform import Grid
+
+# Points along an axis of the latent grid, by dimension, where the data have no uniform grid of their own, and at most.
+DEFAULT = {1: 128, 2: 28, 3: 12}
+MOST = {1: 1024, 2: 64, 3: 20}
+
+
+@dataclass(frozen=True)
+class Group:
+    """Functions of a call that share their points, and the points where they are asked for."""
+
+    members: list[int]
+    fields: list[Field]
+    source: Discretization
+    target: Discretization
+
+    @property
+    def counts(self) -> list[int]:
+        """Functions in each member."""
+        return [len(field.values) if field.batched else 1 for field in self.fields]
+
+    @property
+    def values(self) -> Tensor:
+        """Values of all of them, `(b, n, c)`."""
+        parts = [field.values if field.batched else field.values[None] for field in self.fields]
+        return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+
+class GridModel(Model):
+    """`g = D N E f`: E takes functions to the latent grid, N is a network there, D reads its output off.
+
+    A subclass writes `on_grid`. Functions on points of their own are one batch of N.
+    """
+
+    accepts = Accepts(resolutions=True, points=True, elsewhere=True)
+    presets: ClassVar[Presets]
+    autocast: ClassVar[bool] = False  # whether layers know what may follow autocast, as the kernels of IAE-Net do
+
+    def __init__(
+        self, in_channels: int, out_channels: int, dim: int, periodic: Periodic, grid: int | Sequence[int] | None
+    ) -> None:
+        super().__init__()
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.periodic = (periodic,) * dim if isinstance(periodic, bool) else tuple(periodic)
+        if len(self.periodic) != dim:
+            raise InvalidInputError(f"periodic must be one flag or {dim} of them, got {len(self.periodic)}")
+        self.latent = LatentGrid(as_shape(grid, dim), self.periodic)
+        self.grid = Grid(self.latent.shape, self.periodic)
+
+    @classmethod
+    def for_data(cls, data: Sequence[Pair], *, preset: str = "default", **options: Any) -> Model:
+        """A model for such pairs, of a size from `presets`, on a grid like theirs; options change it."""
+        shape = infer_shape(data)
+        sizes: dict[str, Any] = {"grid": list(latent_shape(data)), **preset_options(cls.presets, preset, shape["dim"])}
+        return cls(**shape, **sizes | options)
+
+    def on_grid(self, values: Tensor) -> Tensor:
+        """N: values `(b, s_1 .. s_d, c)`, flattened to `(b, s, c)` -> `(b, s, c')`."""
+        raise NotImplementedError
+
+    def forward(self, field: Any, at: Any = None) -> Any:
+        """The output function of each input function, on its own points or `at` others."""
+        single = isinstance(field, Field)
+        fields, targets = as_batch(field, at)
+        groups = self._groups(fields, targets)
+        results: list[Field | None] = [None] * len(fields)
+        for group, values in zip(groups, self._run(groups) if groups else [], strict=True):
+            for i, one, part in zip(group.members, group.fields, values.split(group.counts), strict=True):
+                results[i] = Field.unchecked(group.target, part if one.batched else part[0])
+        return results[0] if single else results
+
+    def transform(self, values: Tensor, source: Discretization, target: Discretization) -> Tensor:
+        """Values `(b, n, c)` at the points of `source` -> values `(b, n', c')` at those of `target`."""
+        return self._run([Group([0], [Field.unchecked(source, values)], source, target)])[0]
+
+    def encode(self, group: Group) -> Tensor:
+        """E of a group: `(b, s, c)`. What was projected once is kept with its function, unless a gradient is wanted."""
+        return torch.cat([self._encoded(field) for field in group.fields])
+
+    def known(self, latent: Tensor, points: Tensor, weights: Tensor) -> Tensor:  # noqa: ARG002 - for subclasses
+        """What `on_grid` takes, for functions on the grid that were given at points of the unit box."""
+        return latent
+
+    def decode(self, values: Tensor, group: Group) -> Tensor:
+        """D of values `(b, s, c)` at the points that a group is asked for at."""
+        return self.latent.read_off(values, group.target, group.source)
+
+    def coordinates(self, harmonics: int, like: Tensor) -> Tensor:
+        """Coordinates of the nodes as features, `(b, s, f)`."""
+        features = coordinate_features(self.latent.coordinates, self.periodic, harmonics)
+        return features.to(like).expand(len(like), -1, -1)
+
+    def _run(self, groups: list[Group]) -> list[Tensor]:
+        like = groups[0].fields[0].values
+        with full_precision(like):  # autocast would cost percents, see `pointwise.py`
+            latent = self._latent(groups)
+        with nullcontext() if self.autocast else full_precision(like):
+            found = self.on_grid(latent)
+        with full_precision(like):
+            return self._read(found, groups)
+
+    # E and D are not compiled: they depend on how many points there are, and on which.
+    @torch.compiler.disable
+    def _latent(self, groups: list[Group]) -> Tensor:
+        parts = [self.encode(group) for group in groups]
+        return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+    @torch.compiler.disable
+    def _read(self, values: Tensor, groups: list[Group]) -> list[Tensor]:
+        parts = values.split([sum(group.counts) for group in groups])
+        return [self.decode(part, group) for part, group in zip(parts, groups, strict=True)]
+
+    def _encoded(self, field: Field) -> Tensor:
+        values = field.values if field.batched else field.values[None]
+        where = field.discretization
+        if values.requires_grad or where.axes is not None:
+            return self.latent.encode(where, values)
+        if self.latent.key not in field.cache:
+            with torch.no_grad():
+                field.cache[self.latent.key] = self.latent.encode(field.discretization, values)
+        kept: Tensor = field.cache[self.latent.key]
+        return kept
+
+    def check_domain(self, name: str, source: Discretization, target: Discretization) -> None:
+        """Refuse input and output points on another kind of domain than the latent grid's."""
+        for what, where in (("input", source), ("output", target)):
+            if where.periodic != self.periodic:
+                raise InvalidInputError(
+                    f"{name}: {what} is on a domain with periodic axes {where.periodic}, "
+                    f"the network was built for {self.periodic} in {len(self.periodic)}-D"
+                )
+
+    @torch.compiler.disable
+    def _groups(self, fields: list[Field], targets: list[Discretization]) -> list[Group]:
+        for i, (field, target) in enumerate(zip(fields, targets, strict=True)):
+            self.check(i, field)
+            self.check_domain(f"field {i}", field.discretization, target)
+        made = []
+        for members in group_by_discretization(fields, targets):
+            own = [fields[i] for i in members]
+            made.append(Group(members, own, own[0].discretization, targets[members[0]]))
+        return made
+
+
+def as_shape(grid: int | Sequence[int] | None, dim: int) -> tuple[int, ...]:
+    """Points along each axis, from one number for all axes, or from none.
+
+    >>> as_shape(None, 2), as_shape(16, 2), as_shape([8, 12], 2)
+    ((28, 28), (16, 16), (8, 12))
+    """
+    if grid is None:
+        grid = DEFAULT[min(dim, max(DEFAULT))]
+    shape = (grid,) * dim if isinstance(grid, int) else tuple(grid)
+    if len(shape) != dim:
+        raise InvalidInputError(f"grid must be one number or {dim} of them, got {list(shape)}")
+    return shape
+
+
+def latent_shape(data: Sequence[Pair]) -> tuple[int, ...]:
+    """The latent grid for such data: as fine as the finest tensor grid of the inputs, up to a limit by dimension.
+
+    Inputs on other points have one by dimension alone.
+
+    >>> from iaenet.functions.discretization import Discretization
+    >>> grid = Discretization.uniform((43, 43))
+    >>> f = Field(grid, torch.zeros(43 * 43, 1))
+    >>> latent_shape([(f, f)])
+    (43, 43)
+    """
+    dim = data[0][0].discretization.dim
+    most, usual = (sizes[min(dim, max(sizes))] for sizes in (MOST, DEFAULT))
+    grids = [given.discretization for given, _ in data]
+    if any(grid.axes is None for grid in grids):
+        return (usual,) * dim
+    return tuple(max(4, min(most, max(sizes))) for sizes in zip(*(grid.shape for grid in grids), strict=True))

@@ -1,0 +1,98 @@
+"""A trained network in the data's own units."""
+
+import json
+from typing import Any
+
+import torch
+from torch import nn
+
+from iaenet.errors import InvalidInputError
+from iaenet.functions.discretization import Discretization
+from iaenet.functions.field import Field
+from iaenet.functions.normalizer import Normalizer
+from iaenet.models.registry import model_class, name_of
+
+
+class Operator(nn.Module):
+    """`u = undo(network(normalise(a)))`: a network with the statistics of its training data, in their own units.
+
+    `about` says what it was trained on: names and units of its channels, and the discretizations (see `describe`).
+
+    >>> from iaenet.models.iae_net import IAENet
+    >>> operator = Operator(IAENet(1, 1), Normalizer([0.0], [2.0]), Normalizer([5.0], [1.0]))
+    >>> grid = Discretization.uniform(16)
+    >>> operator(Field(grid, torch.ones(16, 1))).values.shape
+    torch.Size([16, 1])
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        of_inputs: Normalizer,
+        of_outputs: Normalizer,
+        about: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self.network = network
+        self.of_inputs = of_inputs
+        self.of_outputs = of_outputs
+        self.about: dict[str, Any] = about or {}
+
+    def forward(self, field: Any, at: Any = None, **options: Any) -> Any:
+        """The output function of each input function, on its own points or `at` others; options go to the network."""
+        if isinstance(field, Field):
+            return self.of_outputs.undo(self.network(self.of_inputs.apply(field), at, **options))
+        found = self.network([self.of_inputs.apply(one) for one in field], at, **options)
+        return [self.of_outputs.undo(one) for one in found]
+
+    def predict(self, field: Any, at: Any = None) -> Any:
+        """As a call, for use instead of training: no gradients, evaluation mode."""
+        training = self.training
+        self.eval()
+        try:
+            with torch.no_grad():
+                return self(field, at)
+        finally:
+            self.train(training)
+
+    def to_json(self) -> dict[str, Any]:
+        """All but the weights, as JSON."""
+        name = name_of(self.network)
+        return {
+            "model": {"name": name, "options": self.network.options if name else {}},
+            "inputs": json.loads(self.of_inputs.to_json()),
+            "outputs": json.loads(self.of_outputs.to_json()),
+            "about": self.about,
+        }
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any], network: nn.Module | None = None) -> "Operator":
+        """The operator of `to_json`, with a new network, or with yours if it is none of `iaenet.models`."""
+        if network is None:
+            name = document["model"]["name"]
+            if name is None:
+                raise InvalidInputError("this network is no model that can be named: give it, as in load(run, MyNet())")
+            try:
+                network = model_class(name)(**document["model"]["options"])
+            except TypeError as error:
+                raise InvalidInputError(f"this network was made by another version of {name}: {error}") from None
+        of_inputs, of_outputs = (Normalizer.from_json(json.dumps(document[side])) for side in ("inputs", "outputs"))
+        return cls(network, of_inputs, of_outputs, document["about"])
+
+
+def describe(places: list[Discretization]) -> dict[str, Any]:
+    """What discretizations are like, as JSON: dimension, bounds, periodic axes, numbers of points, kinds.
+
+    >>> describe([Discretization.uniform(64, periodic=True), Discretization.uniform(128, periodic=True)])
+    {'dim': 1, 'bounds': [[0.0, 1.0]], 'periodic': [True], 'points': [64, 128], 'kinds': ['tensor grid']}
+    """
+    first = places[0]
+    low = torch.stack([place.bounds[:, 0] for place in places]).amin(0)
+    high = torch.stack([place.bounds[:, 1] for place in places]).amax(0)
+    return {
+        "dim": first.dim,
+        "bounds": torch.stack([low, high], dim=1).tolist(),
+        "periodic": list(first.periodic),
+        "points": [min(place.n for place in places), max(place.n for place in places)],
+        "kinds": sorted({"point set" if place.axes is None else "tensor grid" for place in places}),
+    }

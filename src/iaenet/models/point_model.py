@@ -1,0 +1,43 @@
+"""A network as a map between tensors, for `torch.export` and other programs: points and values in, values out."""
+
+import torch
+from torch import Tensor, nn
+
+from iaenet.models.grid_model import GridModel
+from iaenet.models.iae_net import IAENet
+
+
+class PointModel(nn.Module):
+    """`g(y) = D N E f` of values `(b, n, c)` at points `(n, d)` of the unit box, at query points `(m, d)` of it.
+
+    The numbers n and m are free. E is the projection of points whatever they are, with `weights (n,)`, equal ones if
+    none are given. A head sees the input at the query points as its projection there and what the projection leaves at
+    the nearest point, which is exact where points coincide.
+
+    >>> model = PointModel(IAENet.from_preset("small", in_channels=1, out_channels=1, dim=2))
+    >>> x, y = torch.rand(300, 2, dtype=torch.float64), torch.rand(5, 2, dtype=torch.float64)
+    >>> model(x, torch.rand(1, 300, 1), y).shape
+    torch.Size([1, 5, 1])
+    """
+
+    def __init__(self, network: GridModel) -> None:
+        super().__init__()
+        self.network = network
+        with torch.no_grad():  # what is made at the first call is made before one that is traced
+            latent = next(network.parameters()).new_zeros(1, network.latent.size, network.in_channels)
+            points = network.latent.coordinates.to(latent.device)
+            network.on_grid(network.known(latent, points, torch.full_like(points[:, 0], 1 / len(points))))
+
+    def forward(self, points: Tensor, values: Tensor, query: Tensor, weights: Tensor | None = None) -> Tensor:
+        """Values `(b, n, c)` -> `(b, m, c')`."""
+        network = self.network
+        share = torch.full_like(points[:, 0], 1.0 / points.shape[0]) if weights is None else weights
+        latent = network.latent.project(points, share, values)
+        if not isinstance(network, IAENet) or network.head is None:
+            return network.latent.read(network.on_grid(network.known(latent, points, share)), query)
+        rest = values - network.latent.read(latent, points)
+        nearest = torch.cdist(query, points, compute_mode="donot_use_mm_for_euclid_dist").argmin(dim=1)
+        there = network.latent.read(latent, query) + rest[:, nearest]
+        code = network.head.encode(values, points, share)
+        found = network.on_grid(network.known(latent, points, share))
+        return network.at(found, there, code, query)

@@ -1,0 +1,1 @@
+"""Parts of networks. Each works alone on a grid."""

@@ -1,0 +1,59 @@
+"""The network as a map between tensors: exported once, for any numbers of points."""
+
+import pytest
+import torch
+from torch.export import Dim, export
+
+from iaenet import Discretization, IAENet, PointIAE
+from iaenet.models.fno import FNO
+from iaenet.models.point_model import PointModel
+from tests.smooth import mismatch, smooth
+
+CASES = {
+    "line": (1, {}),
+    "square": (2, {}),
+    "head and measure": (2, {"head": 8, "measure": True}),
+    "kernels alone": (2, {"head": 8, "blocks": 0, "branches": [], "kernels": PointIAE(8, 8)}),
+    "cube": (3, {}),
+}
+
+
+def network(d, **options):
+    return IAENet.from_preset("small", in_channels=1, out_channels=1, dim=d, **options).eval()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_exported_with_free_numbers_of_points(case):
+    d, options = CASES[case]
+    model = PointModel(network(d, **options))
+
+    def inputs(n, m):
+        x, y = (torch.rand(count, d, dtype=torch.float64) for count in (n, m))
+        return x, torch.randn(2, n, 1), y, torch.full((n,), 1 / n, dtype=torch.float64)
+
+    n, m = Dim("n", min=8, max=10**7), Dim("m", min=2, max=10**7)
+    shapes = {"points": {0: n}, "values": {1: n}, "query": {0: m}, "weights": {0: n}}
+    program = export(model, inputs(300, 40), dynamic_shapes=shapes).module()
+    for sizes in ((50, 7), (517, 91)):
+        given = inputs(*sizes)
+        with torch.no_grad():
+            torch.testing.assert_close(program(*given), model(*given), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("head", [0, 8])
+def test_it_is_the_network(head):
+    """On points, the same projection, whatever form the network is called in."""
+    made = network(2, head=head)
+    field = smooth(Discretization.points(torch.rand(400, 2, dtype=torch.float64)))
+    where = field.discretization
+    with torch.no_grad():
+        found = PointModel(made)(where.points, field.values[None], where.points, where.weights)[0]
+        assert mismatch(found, made(field).values) < 1e-5
+
+
+def test_baselines_on_a_latent_grid_have_it_too():
+    made = FNO(1, 1, 2, grid=16, modes=4, width=8, layers=2)
+    where = Discretization.points(torch.rand(200, 2, dtype=torch.float64))
+    with torch.no_grad():
+        found = PointModel(made)(where.points, smooth(where).values[None], where.points, where.weights)[0]
+        assert mismatch(found, made(smooth(where)).values) < 1e-5
