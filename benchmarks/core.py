@@ -17,10 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from tests.dense import densify
+from tests.models.dense import densify
 from torch import Tensor, nn
 
-from iaenet import Discretization, Field, IAENet, relative_l2
+from iaenet import Discretization, Field, Fourier, IAENet, PointIAE, SpectralConv, SpectralIAE, relative_l2
 from iaenet.models.published import PublishedIAENet
 
 
@@ -50,14 +50,19 @@ class FNO(nn.Module):
 
 
 def preset(name: str) -> nn.Module:
-    return IAENet.from_preset(name, in_channels=1, out_channels=1, periodic=True)
+    return IAENet.from_preset(name, in_channels=1, out_channels=1, periodic=True, grid=1024)
+
+
+def kernels(rank: int) -> nn.Module:
+    branches = [PointIAE(256, rank), SpectralIAE(Fourier(24), 256), SpectralConv(24)]
+    return IAENet(1, 1, periodic=True, grid=1024, width=64, branches=branches, post=16)
 
 
 MODELS: dict[str, Callable[[], nn.Module]] = {
     "dense published form": lambda: densify(PublishedIAENet(1, 1)),
     "published form, factored": lambda: PublishedIAENet(1, 1),
-    "ours, rank 256 (as published)": lambda: IAENet(1, 1, periodic=True, width=64, latent=256, rank=256),
-    "ours, rank 128": lambda: IAENet(1, 1, periodic=True, width=64, latent=256, rank=128),
+    "ours, rank 256 (as published)": lambda: kernels(256),
+    "ours, rank 128": lambda: kernels(128),
     "base": lambda: preset("base"),
     "small": lambda: preset("small"),
     "FNO": FNO,
@@ -120,39 +125,15 @@ def best_times(names: list[str], points: int, count: int, rounds: int, train: bo
     return best
 
 
-def large_inference(points: int) -> dict[str, float]:
-    """`small` in 2-D on a point set, streamed; run in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.core", "--large", str(points)]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-
-
-def run_large(points: int) -> None:
-    torch.set_num_threads(1)
-    held = peak_mib()
-    model = IAENet.from_preset("small", in_channels=1, out_channels=1, dim=2)
-    where = Discretization.points(torch.rand(points, 2, dtype=torch.float64), rule="monte-carlo")
-    field = Field(where, torch.randn(points, 1))
-    start = time.perf_counter()
-    with torch.no_grad():
-        model(field, chunk=4096)
-    seconds = time.perf_counter() - start
-    print(json.dumps({"seconds": seconds, "MiB": peak_mib() - held}))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", help="write the figures to this file")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of timing (default 5)")
-    parser.add_argument("--skip-large", action="store_true", help="leave out inference on a million points")
     parser.add_argument("--peak", nargs=4, help=argparse.SUPPRESS)
-    parser.add_argument("--large", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.peak:
         name, *numbers = options.peak
         peak(name, *(int(n) for n in numbers))
-        return
-    if options.large:
-        run_large(options.large)
         return
     torch.set_num_threads(1)
     results: dict[str, object] = {"machine": platform.processor() or platform.machine(), "torch": torch.__version__}
@@ -180,19 +161,6 @@ def main() -> None:
             f"{inference[name] / inference['FNO']:.1f} | {memory[name]:.0f} | {memory[names[0]] / memory[name]:.1f} |"
         )
     results["s = 1024, batch 20"] = rows
-    fine = {name: measured_peak(name, 8192, 8) for name in (names[0], names[2], "base", "small")}
-    print("\nPeak memory of a training step, s = 8192, batch 8\n\n| network | MiB | dense / this |\n|---|---|---|")
-    for name, value in fine.items():
-        print(f"| {name} | {value:.0f} | {fine[names[0]] / value:.1f} |")
-    results["s = 8192, batch 8"] = fine
-    if not options.skip_large:
-        large = {n: large_inference(n) for n in (500_000, 1_000_000)}
-        print(
-            "\nInference of `small` in 2-D on scattered points, streamed\n\n| points | seconds | MiB |\n|---|---|---|"
-        )
-        for n, found in large.items():
-            print(f"| {n} | {found['seconds']:.1f} | {found['MiB']:.0f} |")
-        results["large inference"] = large
     if options.json:
         with open(options.json, "w") as file:
             json.dump(results, file, indent=1)

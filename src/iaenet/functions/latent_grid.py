@@ -71,10 +71,11 @@ class LatentGrid:
 
     def encode(self, source: Discretization, values: Tensor) -> Tensor:
         """E: values `(b, n, c)` at the points of `source` -> values at the nodes `(b, s_1 .. s_d, c)`, flattened."""
-        matrices = self._axiswise(source, source, "encode", _encoder, values)
+        exact = values.double()  # sums over many points: float32 would lose a digit
+        matrices = self._axiswise(source, source, "encode", _encoder, exact)
         if matrices is None:
             return self.project(*unit(source, source), values)
-        return apply_axes(matrices, values) if matrices else values
+        return apply_axes(matrices, exact).to(values) if matrices else values
 
     def project(self, points: Tensor, weights: Tensor, values: Tensor) -> Tensor:
         """E for points `(n, d)` of the unit box with weights `(n,)`, whatever they are."""

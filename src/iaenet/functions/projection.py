@@ -26,6 +26,7 @@ FLOOR = (
 ITERATIONS = 4  # of refinement: the penalty's bias is lambda^4 where the points determine a coefficient
 SCATTERED = 0.4  # share of the Nyquist frequency of a uniform grid that scattered points of the same spacing determine
 CHUNK = 2**15  # points at a time
+FEW = 8  # columns below which a product takes all functions at once
 MANY = 16  # channels from which reading off is one product with a matrix
 
 
@@ -109,8 +110,9 @@ class Projection:
         """`lambda_k = eta ((1 + 4 |nu_k|^2) / (1 + 4 nu^2))^ORDER + FLOOR`, `nu_k = k / L` the frequency: `(p,)`.
 
         nu is the highest frequency of the band, or what distinct points of such weights determine if that is less:
-        `nyquist / (2 h)` with the spacing `h = sum_i w_i^(1 + 1/d)`, weights of sum 1. Beyond it coefficients are damped. Irregular
-        points (a `nyquist` below 1) do not only determine less, they amplify noise: `eta = PENALTY nyquist^-2.5`.
+        `nyquist / (2 h)` with the spacing `h = sum_i w_i^(1 + 1/d)`, weights of sum 1. Beyond it coefficients are
+        damped. Irregular points (a `nyquist` below 1) do not only determine less, they amplify noise:
+        `eta = PENALTY nyquist^-2.5`.
         """
         d = len(self.modes)
         share = (weights / weights.sum()).nan_to_num()
@@ -183,7 +185,11 @@ def apply_axes(matrices: Sequence[Tensor], values: Tensor) -> Tensor:
     b, _, c = values.shape
     rest = c
     for matrix in reversed(matrices):  # the last axis first: what is left of the grid stays in front as batch
-        values = matrix @ values.reshape(-1, matrix.shape[1], rest)
+        lines = values.reshape(-1, matrix.shape[1], rest)
+        if rest < FEW:  # one product for all, instead of one with few columns for each
+            values = (lines.transpose(1, 2) @ matrix.T).transpose(1, 2)
+        else:
+            values = matrix @ lines
         rest *= matrix.shape[0]
     return values.reshape(b, rest // c, c)
 

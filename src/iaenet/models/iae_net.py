@@ -10,7 +10,7 @@ from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization, Periodic
 from iaenet.functions.field import Field
 from iaenet.functions.interpolate import interpolate
-from iaenet.functions.latent_grid import unit
+from iaenet.functions.latent_grid import LatentGrid, unit
 from iaenet.models.base import Pair, infer_shape
 from iaenet.models.grid_model import GridModel, Group, as_shape, latent_shape
 from iaenet.models.linear_start import LinearStart
@@ -29,6 +29,8 @@ AUTO_MODES = 24  # of a linear start by "auto", on a line
 QUICK = 1024  # coefficients of an input up to which "auto" has one: the fit takes seconds
 WORTH = 0.2  # what "auto" lets a linear start leave of held-out samples, as a share of their size (docs/research.md)
 POST_LAYERS = 2  # Fourier layers of G
+ROUGH = 0.015  # what a grid of a few points less may leave of outputs that are read off without a head
+LOOKED_AT = 64  # outputs, at most, that this is judged by
 PIECE = 2**16  # points that a head works on at a time, of all functions, when no gradient is wanted
 
 
@@ -146,13 +148,16 @@ class IAENet(GridModel):
     def for_data(cls, data: Sequence[Pair], *, preset: str = "small", **options: Any) -> "IAENet":
         """The network of a preset for such pairs, on a grid like theirs; options replace those of the preset.
 
-        Where the inputs' points do not fill the box, the domain's measure is a channel and the output has a head.
+        Where the inputs' points do not fill the box, the domain's measure is a channel. The output has a head in 2-D
+        and 3-D where inputs are given on points, and wherever outputs have much that a grid of a few points less along
+        each axis does not hold: shocks, edges.
         """
         shape = infer_shape(data)
         chosen: dict[str, Any] = {"grid": list(latent_shape(data))}
         if any(not _fills_box(given.discretization) for given, _ in data):
             chosen |= {"measure": True}
-        if any(given.discretization.axes is None for given, _ in data) and shape["dim"] > 1:
+        scattered = any(given.discretization.axes is None for given, _ in data)
+        if (scattered and shape["dim"] > 1) or (not scattered and unresolved([wanted for _, wanted in data]) > ROUGH):
             chosen |= {"head": 32}
         network: Any = cls.from_preset(preset, **shape, **chosen | options)  # type: ignore[arg-type]
         return network
@@ -314,6 +319,25 @@ def _start(given: int | Literal["auto"], channels: int, grid: Grid) -> tuple[int
     modes = grid.held(AUTO_MODES)
     quick = len(grid.shape) == 1 and channels * (2 * modes + 1) <= QUICK
     return (modes if quick else 0), WORTH
+
+
+def unresolved(outputs: Sequence[Field]) -> float:
+    """What a grid of four fifths of the points along each axis leaves of functions, as a share of their size.
+
+    >>> grid = Discretization.uniform(32, periodic=True)
+    >>> wave, shock = torch.cos(2 * torch.pi * grid.points), torch.sign(grid.points - 0.4)
+    >>> unresolved([Field(grid, wave)]) < 1e-9, unresolved([Field(grid, shock)]) > 0.05
+    (True, True)
+    """
+    rest = size = 0.0
+    for field in outputs[:: max(1, len(outputs) // LOOKED_AT)]:
+        where, values = field.discretization, field.values[:LOOKED_AT] if field.batched else field.values[None]
+        if where.axes is None or min(where.shape) < 8:
+            continue
+        fewer = LatentGrid([-(-4 * count // 5) for count in where.shape], where.periodic)
+        rest += float((values - fewer.read_off(fewer.encode(where, values), where)).double().square().sum())
+        size += float(values.double().square().sum())
+    return (rest / size) ** 0.5 if size else 0.0
 
 
 def _fills_box(where: Discretization) -> bool:
