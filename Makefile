@@ -31,6 +31,7 @@ bench: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.fourier
 	$(BIN)/python -m benchmarks.generators
 	$(BIN)/python -m benchmarks.core
+	$(BIN)/python -m benchmarks.projection
 
 clean:
 	rm -rf $(VENV) build demo .pytest_cache .mypy_cache .ruff_cache

@@ -17,11 +17,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from tests.models.dense import densify
 from torch import Tensor, nn
 
 from iaenet import Discretization, Field, Fourier, IAENet, PointIAE, SpectralConv, SpectralIAE, relative_l2
 from iaenet.models.published import PublishedIAENet
+from tests.models.dense import densify
 
 
 class FNO(nn.Module):

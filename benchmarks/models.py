@@ -58,7 +58,9 @@ def makers() -> dict[str, Callable[[], nn.Module]]:
         name: partial(kind.for_data, [(some, some)], preset="paper") for name, kind in BASELINES.items()
     }
     for size in ("small", "base", "published"):
-        found[f"iaenet {size}"] = partial(IAENet.from_preset, size, in_channels=1, out_channels=1, periodic=True)
+        found[f"iaenet {size}"] = partial(
+            IAENet.from_preset, size, in_channels=1, out_channels=1, periodic=True, grid=POINTS
+        )
     return found
 
 

@@ -1,6 +1,7 @@
 """The network is a map between functions: its output converges as the grid refines, on any kind of points."""
 
 import gc
+import pickle
 
 import numpy as np
 import psutil
@@ -181,6 +182,34 @@ def test_memory_is_flat_over_new_points():
     after = len(gc.get_objects()), psutil.Process().memory_info().rss
     assert after[0] - before[0] < 200
     assert after[1] - before[1] < 20e6
+
+
+def kept_bytes(cache):
+    """Of all tensors in a cache, and in caches within it."""
+    parts = [*cache.values()] if isinstance(cache, dict) else cache if isinstance(cache, tuple | list) else []
+    return sum(kept_bytes(part) for part in parts) + (cache.nbytes if isinstance(cache, torch.Tensor) else 0)
+
+
+def test_little_is_kept_of_a_sample_on_points_of_its_own():
+    """0.1 kept 1708 floats for each point; here it is the values at the nodes, and the domain's measure."""
+    model = preset(dim=2, head=8, measure=True)
+    operator = Operator(model, Normalizer([0.0], [2.0]), Normalizer([0.0], [1.0]))
+    field = smooth(Discretization.points(np.random.default_rng(0).random((800, 2))))
+    operator(field).values.sum().backward()
+    assert 0 < kept_bytes(field.cache) + kept_bytes(field.discretization.cache) <= 4 * 800 * 4
+    assert Field.__getstate__(field)["cache"] == {}
+
+
+def test_points_that_are_made_anew_give_the_same():
+    """A service, or a worker of a DataLoader, rebuilds its points for each call."""
+    model = preset(dim=2, head=8)
+    points = np.random.default_rng(0).random((300, 2))
+    values = smooth(Discretization.points(points)).values
+    with torch.no_grad():
+        first, second = (model(Field(Discretization.points(points), values)).values for _ in range(2))
+        third = model(pickle.loads(pickle.dumps(Field(Discretization.points(points), values)))).values
+    assert torch.equal(first, second)
+    assert torch.equal(first, third)
 
 
 # ---------------------------------------------------------------- batches, order, duplicates

@@ -12,6 +12,8 @@ from iaenet.functions.field import Field
 from iaenet.functions.normalizer import Normalizer
 from iaenet.models.registry import model_class, name_of
 
+FORMAT = 2  # of the document: networks of 0.1, which had none, are others under the same names
+
 
 class Operator(nn.Module):
     """`u = undo(network(normalise(a)))`: a network with the statistics of its training data, in their own units.
@@ -59,6 +61,7 @@ class Operator(nn.Module):
         """All but the weights, as JSON."""
         name = name_of(self.network)
         return {
+            "format": FORMAT,
             "model": {"name": name, "options": self.network.options if name else {}},
             "inputs": json.loads(self.of_inputs.to_json()),
             "outputs": json.loads(self.of_outputs.to_json()),
@@ -68,6 +71,8 @@ class Operator(nn.Module):
     @classmethod
     def from_json(cls, document: dict[str, Any], network: nn.Module | None = None) -> "Operator":
         """The operator of `to_json`, with a new network, or with yours if it is none of `iaenet.models`."""
+        if document.get("format") != FORMAT:
+            raise InvalidInputError("this run was made by another version of iaenet; runs of 0.1 load with 0.1 alone")
         if network is None:
             name = document["model"]["name"]
             if name is None:
