@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from iaenet.errors import InvalidInputError
 from iaenet.functions.basis import Trigonometric
+from iaenet.nn.pointwise import full_precision
 from iaenet.nn.transform import Grid, GridTransform
 
 MOST = 4096  # numbers on the input's side; the fit solves an equation of this size
@@ -46,7 +47,8 @@ class LinearStart(nn.Module):
     def forward(self, values: Tensor) -> Tensor:
         """`L c + l` as a function: values `(b, s, c)` on the grid -> `(b, s, c')`."""
         coefficients = self._transform.analyse(values)
-        found = torch.addmm(self.constant, coefficients.flatten(1), self.matrix)
+        with full_precision(values):
+            found = torch.addmm(self.constant, coefficients.flatten(1), self.matrix)
         return self._transform.synthesise(found.unflatten(1, (coefficients.shape[1], self.channels)))
 
     @property
