@@ -34,7 +34,8 @@ class Projection:
     """Coefficients of the `p` functions `B_k = prod_i b_{k_i}(x_i)` with `modes` harmonics of the period on each axis.
 
     On an axis, `b = 1, sqrt2 cos(2 pi k x / L), sqrt2 sin(2 pi k x / L)`: orthonormal on its period L, 1 on a periodic
-    axis and 1.5 on a closed one, of which the box is a part. Points are those of the unit box.
+    axis and 1.5 on a closed one, of which the box is a part. Points are those of the unit box. `smoothing` above 1 is
+    for functions with noise or jumps: so many times the penalty, and no refinement.
 
     >>> x = torch.rand(100, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     >>> projection = Projection([12], (False,))
@@ -44,11 +45,12 @@ class Projection:
     [0.0, 0.25, 1.0]
     """
 
-    def __init__(self, modes: Sequence[int], periodic: Sequence[bool]) -> None:
+    def __init__(self, modes: Sequence[int], periodic: Sequence[bool], smoothing: float = 1.0) -> None:
         if len(modes) != len(periodic) or min(modes) < 0:
             raise InvalidInputError(f"needs a number of modes for each of {len(periodic)} axes, got {list(modes)}")
         self.modes = tuple(int(count) for count in modes)
         self.periodic = tuple(periodic)
+        self.smoothing = smoothing
         self.periods = tuple(1.0 if wraps else PERIOD for wraps in periodic)
         self.shape = tuple(2 * count + 1 for count in self.modes)  # functions along each axis
         self.size = math.prod(self.shape)
@@ -102,7 +104,7 @@ class Projection:
         factor, _ = torch.linalg.cholesky_ex(gram + torch.diag(penalty))
         right = image.flatten(1)
         c = torch.cholesky_solve(right, factor)
-        for _ in range(ITERATIONS - 1):
+        for _ in range(ITERATIONS - 1 if self.smoothing == 1 else 0):
             c = c + torch.cholesky_solve(right - gram @ c, factor)
         return c.reshape(image.shape).movedim(0, 1)
 
@@ -123,7 +125,7 @@ class Projection:
         spacing = (share.clamp_min(0) ** (1 + 1 / d)).sum()
         band = min(count / period for count, period in zip(self.modes, self.periods, strict=True))
         top = (nyquist / (2 * spacing)).clamp_max(band)
-        eta = PENALTY * nyquist**-2.5
+        eta = self.smoothing * PENALTY * nyquist**-2.5
         return eta * ((1 + 4 * squares) / (1 + 4 * top**2)) ** ORDER + FLOOR[d > 1]
 
     def evaluate(self, coefficients: Tensor, points: Tensor) -> Tensor:

@@ -63,14 +63,20 @@ class GridModel(Model):
     autocast: ClassVar[bool] = False  # whether layers know what may follow autocast, as the kernels of IAE-Net do
 
     def __init__(
-        self, in_channels: int, out_channels: int, dim: int, periodic: Periodic, grid: int | Sequence[int] | None
+        self,
+        in_channels: int,
+        out_channels: int,
+        dim: int,
+        periodic: Periodic,
+        grid: int | Sequence[int] | None,
+        smoothing: float = 1.0,
     ) -> None:
         super().__init__()
         self.in_channels, self.out_channels = in_channels, out_channels
         self.periodic = (periodic,) * dim if isinstance(periodic, bool) else tuple(periodic)
         if len(self.periodic) != dim:
             raise InvalidInputError(f"periodic must be one flag or {dim} of them, got {len(self.periodic)}")
-        self.latent = LatentGrid(as_shape(grid, dim), self.periodic)
+        self.latent = LatentGrid(as_shape(grid, dim), self.periodic, smoothing)
         self.grid = Grid(self.latent.shape, self.periodic)
 
     @classmethod

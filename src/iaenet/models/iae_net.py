@@ -10,7 +10,7 @@ from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization, Periodic
 from iaenet.functions.field import Field
 from iaenet.functions.interpolate import interpolate
-from iaenet.functions.latent_grid import LatentGrid, unit
+from iaenet.functions.latent_grid import LatentGrid, best_smoothing, unit
 from iaenet.models.base import Pair, infer_shape
 from iaenet.models.grid_model import GridModel, Group, as_shape, latent_shape
 from iaenet.models.linear_start import LinearStart
@@ -55,6 +55,7 @@ class IAENet(GridModel):
         linear_start: harmonics of the best linear map from input to output, which `initialise` finds in closed form;
             the network learns the rest. 0 for none; "auto": on a line, if it leaves at most a fifth of such samples.
         measure: the domain's measure on the grid is one more channel of the input, for domains that are not the box.
+        smoothing: of the projection of point sets, see `Projection`; above 1 for functions with noise or jumps.
 
     >>> model = IAENet(in_channels=1, out_channels=1, periodic=True)
     >>> grid = Discretization.uniform(64, periodic=True)
@@ -84,8 +85,9 @@ class IAENet(GridModel):
         kernels: PointIAE | Mapping[str, Any] | None = None,
         linear_start: int | Literal["auto"] = 0,
         measure: bool = False,
+        smoothing: float = 1.0,
     ) -> None:
-        super().__init__(in_channels, out_channels, dim, periodic, grid)
+        super().__init__(in_channels, out_channels, dim, periodic, grid, smoothing)
         self.measure = measure
         self.harmonics = HARMONICS[min(dim, 3)]
         chosen = _default(self.grid) if branches is None else [from_plain(one) for one in branches]
@@ -148,7 +150,8 @@ class IAENet(GridModel):
     def for_data(cls, data: Sequence[Pair], *, preset: str = "small", **options: Any) -> "IAENet":
         """The network of a preset for such pairs, on a grid like theirs; options replace those of the preset.
 
-        Where the inputs' points do not fill the box, the domain's measure is a channel. The output has a head in 2-D
+        Where the inputs' points do not fill the box, the domain's measure is a channel. The smoothing of point sets is
+        that which finds inputs at half of their points best from the other half. The output has a head in 2-D
         and 3-D where inputs are given on points, and wherever outputs have much that a grid of a few points less along
         each axis does not hold: shocks, edges.
         """
@@ -156,6 +159,7 @@ class IAENet(GridModel):
         chosen: dict[str, Any] = {"grid": list(latent_shape(data))}
         if any(not _fills_box(given.discretization) for given, _ in data):
             chosen |= {"measure": True}
+        chosen["smoothing"] = best_smoothing([given for given, _ in data], chosen["grid"], shape["periodic"])
         scattered = any(given.discretization.axes is None for given, _ in data)
         if (scattered and shape["dim"] > 1) or (not scattered and unresolved([wanted for _, wanted in data]) > ROUGH):
             chosen |= {"head": 32}
