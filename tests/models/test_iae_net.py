@@ -194,6 +194,7 @@ def test_gradcheck_of_the_whole_network(d):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # PyTorch's own, at a break
 @pytest.mark.parametrize("d", [1, 2])
 def test_compiled_once_for_many_sizes(d):
     torch._dynamo.reset()

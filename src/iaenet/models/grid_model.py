@@ -95,11 +95,16 @@ class GridModel(Model):
         single = isinstance(field, Field)
         fields, targets = as_batch(field, at)
         groups = self._groups(fields, targets)
-        results: list[Field | None] = [None] * len(fields)
-        for group, values in zip(groups, self._run(groups) if groups else [], strict=True):
-            for i, one, part in zip(group.members, group.fields, values.split(group.counts), strict=True):
-                results[i] = Field.unchecked(group.target, part if one.batched else part[0])
+        results = self._outputs(groups, self._run(groups)) if groups else []
         return results[0] if single else results
+
+    @torch.compiler.disable
+    def _outputs(self, groups: list[Group], values: list[Tensor]) -> list[Field]:
+        found: dict[int, Field] = {}
+        for group, all_values in zip(groups, values, strict=True):
+            for i, one, part in zip(group.members, group.fields, all_values.split(group.counts), strict=True):
+                found[i] = Field.unchecked(group.target, part if one.batched else part[0])
+        return [found[i] for i in range(len(found))]
 
     def transform(self, values: Tensor, source: Discretization, target: Discretization) -> Tensor:
         """Values `(b, n, c)` at the points of `source` -> values `(b, n', c')` at those of `target`."""
