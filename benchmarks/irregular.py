@@ -2,7 +2,7 @@
 
     python -m benchmarks.irregular --problem darcy --models iaenet,transolver
     python -m benchmarks.irregular --problem plate --models 'iaenet:{"preset": "base"}' --seconds 300 --out plate.json
-    python -m benchmarks.irregular --problem cube --package /tmp/v01/src src        two versions of iaenet
+    python -m benchmarks.irregular --problem cube --package ../other/src src      two versions of iaenet
 
 Every sample has its own points. Problems:
 
