@@ -1,4 +1,4 @@
-"""How well each model learns Burgers' equation: one data set, one recipe, one table.
+"""How well each model learns Burgers' equation: one data set, one config, one table.
 
     python -m benchmarks.accuracy --folder accuracy            all models, in turn; stop it, and it goes on
     python -m benchmarks.accuracy --folder accuracy --models fno,deeponet
@@ -14,10 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import iaenet
-from iaenet.cli import Display
-from iaenet.evaluate import evaluate
-from iaenet.generate import generate
-from iaenet.problems import PROBLEMS
+from iaenet.cli.main import Display
+from iaenet.data.generate import generate
+from iaenet.data.problems import PROBLEMS
+from iaenet.evaluation.evaluate import evaluate
 
 RESOLUTIONS = (64, 128, 256, 512, 1024)
 EPOCHS = {

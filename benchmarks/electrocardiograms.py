@@ -18,11 +18,11 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, toeplitz
 
-from iaenet.problems.ar_noise import NOISE_RATE
-from iaenet.problems.cardiac_dipole import Heart
-from iaenet.problems.fetal_ecg import FetalECG, Recording, sampling
-from iaenet.problems.problem import Array
-from iaenet.tables import aligned
+from iaenet.data.problems.ar_noise import NOISE_RATE
+from iaenet.data.problems.cardiac_dipole import Heart
+from iaenet.data.problems.fetal_ecg import FetalECG, Recording, sampling
+from iaenet.data.problems.problem import Array
+from iaenet.data.text_columns import aligned
 
 RATE = 125  # samples per second
 LAGS = 60  # samples over which noise is correlated

@@ -14,9 +14,9 @@ import warnings
 from functools import partial
 from typing import Any
 
-from iaenet.pool import pool
-from iaenet.problems import PROBLEMS
-from iaenet.records import encoded_record
+from iaenet.data.pool import pool
+from iaenet.data.problems import PROBLEMS
+from iaenet.data.records import encoded_record
 
 CASES: list[tuple[str, dict[str, Any], int]] = [
     ("burgers", {}, 256),

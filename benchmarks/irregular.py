@@ -64,7 +64,7 @@ NO_CELLS = np.zeros((0, 3), dtype=np.int64)
 
 def darcy(rng: np.random.Generator, sizes: Sequence[int]) -> list[Sample]:
     """The coefficient of the nearest cell of the fine grid, and a cubic spline through the solution there."""
-    from iaenet.problems.darcy import Darcy
+    from iaenet.data.problems.darcy import Darcy
 
     problem = Darcy()
     fine, margin = problem.fine, 12
@@ -126,7 +126,7 @@ class Hole:
 
 def plate(rng: np.random.Generator, sizes: Sequence[int]) -> list[Sample]:
     """One plate on meshes of so many vertices; the stress on each is that of one fine solution."""
-    from iaenet.problems.quadratic_elements import evaluation
+    from iaenet.data.problems.quadratic_elements import evaluation
 
     hole = Hole.draw(rng)
     basis, stress = von_mises(*plate_mesh(hole, *REFERENCE, rng))
@@ -384,7 +384,7 @@ def measure(model: dict[str, Any], path: Path, rule: str, seconds: float, seed: 
 
     def run(epochs: int) -> tuple[Any, float]:
         start = time.process_time()
-        options = {"epochs": epochs, "batch": BATCH, "threads": 1, "seed": seed}
+        options = {"epochs": epochs, "batch_size": BATCH, "threads": 1, "seed": seed}
         return iaenet.fit(model, pairs, validation=held, **options), time.process_time() - start
 
     try:

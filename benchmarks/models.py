@@ -65,20 +65,20 @@ def makers() -> dict[str, Callable[[], nn.Module]]:
 
 
 class Contestant:
-    """A model with its optimiser, and its best times so far."""
+    """A model with its optimizer, and its best times so far."""
 
     def __init__(self, model: nn.Module) -> None:
         self.model = model
-        self.optimiser = torch.optim.Adam(model.parameters())
+        self.optimizer = torch.optim.Adam(model.parameters())
         self.parameters = sum(p.numel() for p in model.parameters())
         self.step = self.inference = float("inf")
 
     def train(self, field: Field) -> float:
         start = time.perf_counter()
         loss = relative_l2(self.model(field), field).mean()
-        self.optimiser.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
-        self.optimiser.step()
+        self.optimizer.step()
         return time.perf_counter() - start
 
     def show(self, field: Field) -> float:

@@ -17,10 +17,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse.linalg import svds
 
-from iaenet.problems.ct_ellipses import CTEllipses, render
-from iaenet.problems.problem import Array
-from iaenet.problems.tomography import filtered_back_projection, projector
-from iaenet.tables import aligned
+from iaenet.data.problems.ct_ellipses import CTEllipses, render
+from iaenet.data.problems.problem import Array
+from iaenet.data.problems.tomography import filtered_back_projection, projector
+from iaenet.data.text_columns import aligned
 
 WEIGHTS = (0.01, 0.02, 0.03, 0.05, 0.08)  # mu sigma / |A|
 STEPS = 400

@@ -11,14 +11,14 @@ import shlex
 import time
 from pathlib import Path
 
-from iaenet.cli import main as iaenet
+from iaenet.cli.main import main as iaenet
 
 RESOLUTIONS = (128, 256, 512, 1024, 2048, 4096, 8192)
 MODELS = {
     "iaenet": "",
     "fno": "",
     "deeponet": "",
-    "published": "--model.width 16 --model.latent 64 --model.blocks 2 --optimiser.rate 0.001",
+    "published": "--model.width 16 --model.latent 64 --model.blocks 2 --optimizer.lr 0.001",
 }
 
 

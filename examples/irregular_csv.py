@@ -11,7 +11,7 @@ import random
 import shlex
 from pathlib import Path
 
-from iaenet.cli import main as iaenet
+from iaenet.cli.main import main as iaenet
 
 TRAIN = (
     "train --data {0}/measurements --import.coordinates x --import.inputs before --import.outputs after --run {0}/model"

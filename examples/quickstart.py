@@ -10,8 +10,8 @@ import torch
 
 import iaenet
 from iaenet import Discretization, Field, relative_l2
-from iaenet.generate import generate
-from iaenet.problems import PROBLEMS
+from iaenet.data.generate import generate
+from iaenet.data.problems import PROBLEMS
 
 
 def main(folder: Path, samples: int = 400, epochs: int = 12) -> dict[str, float]:

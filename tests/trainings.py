@@ -11,14 +11,15 @@ import sys
 import torch
 from torch import nn
 
-from iaenet import Discretization, Field, Model, checkpoint
-from iaenet.cli import main
-from iaenet.runs import fit
+from iaenet import Discretization, Field, Model
+from iaenet.cli.main import main
+from iaenet.training import checkpoint
+from iaenet.training.fit import fit
 from tests.sizes import sizes
 
 # Children of a process that has imported everything: they start at once, and can be killed.
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload([__name__, "iaenet.commands.train", "iaenet.curves", "matplotlib.figure"])
+PROCESSES.set_forkserver_preload([__name__, "iaenet.cli.train_command", "iaenet.training.curves", "matplotlib.figure"])
 
 SIZES = sizes(blocks=2)
 # Something of everything, but no linear start: the waves below are smoothed, which it would learn at once.
@@ -70,14 +71,14 @@ class Dropping(Model):
 
 MIXED = {"grids": (16, 32), "points": (20,)}
 SCENARIOS = {
-    "muon": (TINY, MIXED, {"epochs": 8, "batch": 7}),
+    "muon": (TINY, MIXED, {"epochs": 8, "batch_size": 7}),
     "paper": (
         TINY,
         {"grids": (16,)},
         {
             "epochs": 20,
-            "batch": 8,
-            "optimiser": {"name": "adam", "rate": 0.2},
+            "batch_size": 8,
+            "optimizer": {"name": "adam", "lr": 0.2},
             "schedule": {"name": "plateau", "patience": 0},
             "ema": 0.5,
             "patience": 2,
@@ -87,22 +88,26 @@ SCENARIOS = {
     "own": (
         None,
         {"grids": (16, 16, 16, 32)},
-        {"epochs": 12, "batch": 3, "optimiser": {"name": "adamw", "rate": 0.02, "weight_decay": 0.1}, "ema": 0.8},
+        {"epochs": 12, "batch_size": 3, "optimizer": {"name": "adamw", "lr": 0.02, "weight_decay": 0.1}, "ema": 0.8},
     ),
-    "sequential": (TINY, {"grids": (16, 32)}, {"epochs": 6, "batch": 5, "order": "sequential", "turn": 2}),
+    "sequential": (
+        TINY,
+        {"grids": (16, 32)},
+        {"epochs": 6, "batch_size": 5, "sampling": "sequential", "epochs_per_resolution": 2},
+    ),
 }
 
 
 def train_scenario(name, run, **more):
     """One of the trainings above, in this process."""
-    model, data, recipe = SCENARIOS[name]
+    model, data, config = SCENARIOS[name]
     torch.manual_seed(1)  # for the weights of a network of one's own
     return fit(
         model or Dropping(),
         waves(24, **data),
         run,
         validation=waves(6, **data, seed=1),
-        **{"threads": 1, **recipe, **more},
+        **{"threads": 1, **config, **more},
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from iaenet import Accepts, Discretization, InvalidInputError, Model
-from iaenet.problems.problem import Channel, Sample
+from iaenet.data.problems.problem import Channel, Sample
 
 WAVES = 3
 

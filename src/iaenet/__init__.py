@@ -4,14 +4,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from iaenet.dataset import Dataset, load_dataset
+    from iaenet.data.dataset import Dataset, load_dataset
+    from iaenet.data.file_writer import write_dataset
     from iaenet.errors import CorruptFileError, DivergedError, InvalidInputError
     from iaenet.functions.discretization import Discretization
     from iaenet.functions.field import Field
     from iaenet.functions.interpolate import interpolate
     from iaenet.functions.latent_grid import LatentGrid
+    from iaenet.functions.metrics import relative_l2
     from iaenet.functions.projection import Projection
-    from iaenet.loss import relative_l2
     from iaenet.models.base import Accepts, Model
     from iaenet.models.heads import FunctionToVector, VectorToFunction
     from iaenet.models.iae_net import IAENet
@@ -19,16 +20,15 @@ if TYPE_CHECKING:
     from iaenet.nn.block import IAEBlock
     from iaenet.nn.branches import Fourier, GridConv, GridUNet, PointIAE, SpectralConv, SpectralIAE, Wavelet, branch
     from iaenet.nn.iae import IAE
-    from iaenet.recipe import Recipe
-    from iaenet.runs import fit, load
-    from iaenet.storage import write_dataset
+    from iaenet.training.config import TrainConfig
+    from iaenet.training.fit import fit, load
 
 # Imported when they are first used, so that commands which need no PyTorch start at once.
 _HOME = {
     "IAE": "nn.iae",
     "Accepts": "models.base",
     "CorruptFileError": "errors",
-    "Dataset": "dataset",
+    "Dataset": "data.dataset",
     "Discretization": "functions.discretization",
     "DivergedError": "errors",
     "Field": "functions.field",
@@ -44,18 +44,18 @@ _HOME = {
     "Operator": "models.operator",
     "PointIAE": "nn.branches",
     "Projection": "functions.projection",
-    "Recipe": "recipe",
+    "TrainConfig": "training.config",
     "SpectralConv": "nn.branches",
     "SpectralIAE": "nn.branches",
     "VectorToFunction": "models.heads",
     "Wavelet": "nn.branches",
     "branch": "nn.branches",
-    "fit": "runs",
+    "fit": "training.fit",
     "interpolate": "functions.interpolate",
-    "load": "runs",
-    "load_dataset": "dataset",
-    "relative_l2": "loss",
-    "write_dataset": "storage",
+    "load": "training.fit",
+    "load_dataset": "data.dataset",
+    "relative_l2": "functions.metrics",
+    "write_dataset": "data.file_writer",
 }
 
 __all__ = [
@@ -78,9 +78,9 @@ __all__ = [
     "Operator",
     "PointIAE",
     "Projection",
-    "Recipe",
     "SpectralConv",
     "SpectralIAE",
+    "TrainConfig",
     "VectorToFunction",
     "Wavelet",
     "branch",

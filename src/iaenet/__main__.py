@@ -2,7 +2,7 @@
 
 import sys
 
-from iaenet.cli import main
+from iaenet.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -5,16 +5,16 @@ from dataclasses import replace
 import pytest
 import torch
 
-from iaenet.dataset import load_dataset
+from iaenet.data.dataset import load_dataset
 from iaenet.experiments import budget
 from iaenet.experiments.budget import EPOCHS, Clock, Enough, epochs_within, step_seconds
 from iaenet.experiments.data import Material, extended, fixed_sensors, made, material, spread
 from iaenet.experiments.plan import Data, Training
 from iaenet.experiments.progress import Whole
 from iaenet.experiments.rate_search import LEAST, best_rate, forget, search, trial
-from iaenet.recipe import Recipe
-from iaenet.run_folder import RunFolder
-from iaenet.runs import fit
+from iaenet.training.config import TrainConfig
+from iaenet.training.fit import fit
+from iaenet.training.run_folder import RunFolder
 
 DATA = Data("burgers", {"viscosity": 0.1}, (24, 6, 0), (16,), 0)
 FNO = Training(
@@ -27,7 +27,7 @@ FNO = Training(
     most_epochs=100,
     rates=(1e-5, 1e-2),
     share=0.5,
-    recipe={"batch": 4, "threads": 1},
+    config={"batch_size": 4, "threads": 1},
 )
 PART = Whole(1.0, 1).begin("row", 1.0)
 
@@ -49,7 +49,7 @@ def test_epochs_are_budget_over_seconds(folder, monkeypatch):
 
 def test_sequential_training_ends_with_the_finest(folder, monkeypatch):
     data = replace(DATA, resolutions=(16, 24, 32))
-    training = replace(FNO, data=data, recipe={**FNO.recipe, "order": "sequential", "turn": 2})
+    training = replace(FNO, data=data, config={**FNO.config, "sampling": "sequential", "epochs_per_resolution": 2})
     monkeypatch.setattr(budget, "step_seconds", lambda training, learnt: 0.5)
     for seconds in (10.0, 60.0, 150.0):
         assert epochs_within(replace(training, budget=seconds), material(training, folder))[0] % 6 == 0
@@ -95,7 +95,7 @@ def test_a_trial_as_long_as_the_training_is_the_training(folder, tmp_path):
     forget(FNO, learnt, tmp_path, {"rate": rate, "epochs": 1})
     assert [path.name for path in tmp_path.iterdir()] == ["seed-0"]
     before = (tmp_path / "seed-0" / "log.jsonl").read_text()
-    fit(FNO.model, run=tmp_path / "seed-0", recipe=FNO.made(1, rate, seed=0), **learnt.options)
+    fit(FNO.model, run=tmp_path / "seed-0", config=FNO.made(1, rate, seed=0), **learnt.options)
     assert (tmp_path / "seed-0" / "log.jsonl").read_text() == before  # there is nothing left to train
     assert RunFolder(tmp_path / "seed-0").read_json("metrics.json")["best"]["validation"] == tried[f"{rate:g}"]
 
@@ -113,7 +113,7 @@ def test_a_trial_is_its_share_of_the_steps(samples, epochs, share):
 
 
 def test_a_rate_that_diverges_is_not_taken(folder, tmp_path):
-    wild = replace(FNO, rates=(1e-2, 1e30), recipe={**FNO.recipe, "clip": 0.0, "optimiser": {"name": "adam"}})
+    wild = replace(FNO, rates=(1e-2, 1e30), config={**FNO.config, "clip": 0.0, "optimizer": {"name": "adam"}})
     tried = search(wild, material(wild, folder), 4, tmp_path, PART)
     assert tried["1e+30"] is None
     assert best_rate(wild, tried) == 1e-2
@@ -126,10 +126,10 @@ def test_a_single_rate_is_not_tried(folder, tmp_path):
 
 
 def test_rate_epochs_and_seed_reach_the_recipe():
-    recipe = FNO.made(epochs=12, rate=0.02, seed=3)
-    assert isinstance(recipe, Recipe)
-    assert (recipe.epochs, recipe.optimiser.rate, recipe.optimiser.name, recipe.seed) == (12, 0.02, "muon", 3)
-    assert (recipe.batch, recipe.threads) == (4, 1)
+    config = FNO.made(epochs=12, rate=0.02, seed=3)
+    assert isinstance(config, TrainConfig)
+    assert (config.epochs, config.optimizer.lr, config.optimizer.name, config.seed) == (12, 0.02, "muon", 3)
+    assert (config.batch_size, config.threads) == (4, 1)
 
 
 def test_spread_gives_each_sample_one_resolution_and_each_resolution_its_share(folder):

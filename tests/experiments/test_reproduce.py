@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from iaenet import curves
-from iaenet.cli import main
+from iaenet.cli.main import main
 from iaenet.experiments.run import Folders, reproduce
 from iaenet.experiments.table import load_table, table_names
+from iaenet.training import curves
 from tests.trainings import finish, run_command, start
 
 FOLDER = Path(__file__).parents[2] / "experiments"
@@ -126,7 +126,7 @@ def figures(result):
 def test_killed_and_continued_is_as_never_stopped(small, tmp_path):
     table = yaml.safe_load((small / "burgers1.yaml").read_text())
     del table["rows"]["GT"]
-    table["presets"]["smoke"] |= {"epochs": 6, "rates": [0.003], "recipe": {"save_seconds": 0.0}}
+    table["presets"]["smoke"] |= {"epochs": 6, "rates": [0.003], "config": {"save_seconds": 0.0}}
     write_table(small, table)
     calm = tmp_path / "calm"
     whole = reproduce(["burgers1"], "smoke", Folders.of(small, "smoke", calm / "out", calm))[0]
@@ -201,7 +201,7 @@ def test_a_plan_is_kept_and_gone_on_with(small, tmp_path):
 def test_a_row_that_diverges_has_no_figure_and_stops_nobody(small, tmp_path):
     table = yaml.safe_load((small / "burgers1.yaml").read_text())
     table["presets"]["smoke"] = {"epochs": 2}
-    table["rows"]["GT"]["recipe"] = {"clip": 0.0, "optimiser": {"name": "adamw", "weight_decay": 1.0e30}}
+    table["rows"]["GT"]["config"] = {"clip": 0.0, "optimizer": {"name": "adamw", "weight_decay": 1.0e30}}
     write_table(small, table)
     found = reproduce(["burgers1"], "smoke", Folders.of(small, "smoke", tmp_path / "out", tmp_path))[0]
     rows = {row["name"]: row for row in found["rows"]}

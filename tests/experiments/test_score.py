@@ -8,7 +8,7 @@ from iaenet.experiments.data import made
 from iaenet.experiments.plan import Data
 from iaenet.experiments.score import on_interpolated, score
 from iaenet.functions.interpolate import interpolate
-from iaenet.metrics import function_l2
+from iaenet.functions.metrics import relative_l2
 
 
 def identity(field, at=None):
@@ -26,7 +26,7 @@ def test_scores_are_mean_errors_and_refusals_are_kept(tmp_path):
 
     found = score(picky, test, home=16, interpolated=True)
     part = test.select(resolution=32)
-    mean = torch.stack([function_l2(given, wanted) for given, wanted in part]).mean()
+    mean = torch.stack([relative_l2(given.to(torch.float64), wanted) for given, wanted in part]).mean()
     assert abs(found["errors"]["32"] - float(mean)) < 1e-6
     assert found["refused"] == {"64": "too fine"}
     assert list(found["interpolated"]) == ["32"]  # above home, and taken

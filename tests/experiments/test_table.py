@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from iaenet.cli import main
+from iaenet.cli.main import main
 from iaenet.errors import InvalidInputError
 from iaenet.experiments.derived import IRREGULAR
 from iaenet.experiments.plan import TEST_SEED, TRAINING_SEED, jobs
-from iaenet.experiments.published import published
+from iaenet.experiments.published_figures import published
 from iaenet.experiments.run import chosen
 from iaenet.experiments.table import PRESETS, load_table, table_names
 from iaenet.models.registry import model_class
@@ -68,8 +68,8 @@ def test_mistakes_are_named(folder, edit, message):
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda t: t["rows"]["FNO"].update(recipe={"bacth": 3}), "bacth"),
-        (lambda t: t["rows"]["FNO"].update(recipe={"optimiser": {"nmae": "adam"}}), "nmae"),
+        (lambda t: t["rows"]["FNO"].update(config={"bacth": 3}), "bacth"),
+        (lambda t: t["rows"]["FNO"].update(config={"optimizer": {"nmae": "adam"}}), "nmae"),
         (lambda t: t["rows"]["FNO"].update(model={"width": 3}), "row 'FNO': model needs a name"),
         (lambda t: t.update(parameters={"viscosty": 1.0}), "viscosty"),
         (lambda t: t.update(parameters={"viscosity": "1e-3"}), "problem burgers"),
@@ -123,10 +123,10 @@ def test_every_preset_has_a_plan(table, preset):
         assert len(next(job for job in planned if job.row == table.reference).seeds) >= 2
     if preset == "paper":
         known = published(FOLDER, table)
-        recipe = planned[0].training.made(500, 1e-3, 0)
-        assert (recipe.optimiser.name, recipe.schedule.name) == ("adam", "plateau")
+        config = planned[0].training.made(500, 1e-3, 0)
+        assert (config.optimizer.name, config.schedule.name) == ("adam", "plateau")
         dimension = 2 if table.problem in ("darcy", "scattering", "ct-ellipses") else 1
-        assert recipe.batch == (5 if dimension == 2 else 50)
+        assert config.batch_size == (5 if dimension == 2 else 50)
         if table.name not in ("darcytriangular", "numblocks") and known.errors:
             assert str(table.trained) in map(str, known.columns)
             assert table.trained in sizes.resolutions
@@ -137,7 +137,7 @@ def test_cpu_preset_takes_at_most_eight_hours_of_two_cores():
     seconds = {
         job.training.name: job.weight for table in MEASURED for job in jobs(table, "cpu") if table.kind == "errors"
     }
-    assert all(job.training.recipe["threads"] == 1 for table in MEASURED for job in jobs(table, "cpu"))
+    assert all(job.training.config["threads"] == 1 for table in MEASURED for job in jobs(table, "cpu"))
     assert sum(seconds.values()) < 2 * 8 * 3600
 
 

@@ -8,7 +8,7 @@ import pytest
 from iaenet.experiments.derived import derived
 from iaenet.experiments.figure import draw
 from iaenet.experiments.page import tables, write_pages
-from iaenet.experiments.published import Published
+from iaenet.experiments.published_figures import Published
 from iaenet.experiments.result import timed
 from iaenet.experiments.table import Preset, Row, Table
 from iaenet.experiments.verdict import first_place, order_sentence, verdicts

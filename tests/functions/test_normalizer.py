@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from iaenet.dataset import load_dataset
+from iaenet.data.dataset import load_dataset
+from iaenet.data.file_writer import write_dataset
+from iaenet.data.problems.problem import Channel
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field
 from iaenet.functions.normalizer import Moments, Normalizer
-from iaenet.problems.problem import Channel
-from iaenet.storage import write_dataset
 
 CHANNELS = {"inputs": [Channel("a")], "outputs": [Channel("u"), Channel("v")]}
 
@@ -66,11 +66,11 @@ def test_fitted_to_training_samples_only(tmp_path):
     made = [pair(1.0, 0.0), pair(1.0, 4.0), pair(1e6, 1e6), pair(1e6, -1e6)]
     write_dataset(tmp_path / "a.h5", made, splits=["train", "train", "validation", "test"], **CHANNELS)
     data = load_dataset(tmp_path / "a.h5")
-    of_inputs, of_outputs = Normalizer.fit(data.select(split="train"))
-    assert of_inputs.mean.tolist() == pytest.approx([2.0])
-    assert of_inputs.std.tolist() == pytest.approx([(0.5 + 4) ** 0.5])
-    assert of_outputs.mean.tolist() == pytest.approx([2.0, 20.0])
-    assert of_outputs.std.tolist() == pytest.approx([(0.5 + 4) ** 0.5, 10 * (0.5 + 4) ** 0.5])
+    input_normalizer, output_normalizer = Normalizer.fit(data.select(split="train"))
+    assert input_normalizer.mean.tolist() == pytest.approx([2.0])
+    assert input_normalizer.std.tolist() == pytest.approx([(0.5 + 4) ** 0.5])
+    assert output_normalizer.mean.tolist() == pytest.approx([2.0, 20.0])
+    assert output_normalizer.std.tolist() == pytest.approx([(0.5 + 4) ** 0.5, 10 * (0.5 + 4) ** 0.5])
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -8,7 +8,7 @@ import torch
 import iaenet
 from iaenet import Discretization, Field
 from iaenet.models.registry import MODELS
-from iaenet.recipe import Recipe
+from iaenet.training.config import TrainConfig
 
 SMALL = {
     "iaenet": {
@@ -44,8 +44,12 @@ def test_every_flexible_model_is_here():
 def test_trains_with_augmentation(name, tmp_path):
     pairs = waves(20)
     augment = {"weight": 1.0, "sizes": [16, 32]}
-    model = iaenet.fit({"name": name, **SMALL[name]}, pairs, tmp_path, epochs=6, batch=5, augment=augment, threads=1)
-    losses = [entry["loss"] for entry in iaenet.run_folder.RunFolder(tmp_path).read_json("metrics.json")["epochs"]]
+    model = iaenet.fit(
+        {"name": name, **SMALL[name]}, pairs, tmp_path, epochs=6, batch_size=5, augment=augment, threads=1
+    )
+    losses = [
+        entry["loss"] for entry in iaenet.training.run_folder.RunFolder(tmp_path).read_json("metrics.json")["epochs"]
+    ]
     assert all(math.isfinite(loss) for loss in losses)
     assert losses[-1] < losses[0]
     fine = Discretization.uniform(48, periodic=True)
@@ -55,6 +59,6 @@ def test_trains_with_augmentation(name, tmp_path):
 @pytest.mark.parametrize("name", ["deeponet", "unet"])
 def test_bound_models_say_that_they_cannot(name):
     options = {"width": 8} if name == "deeponet" else {"width": 4}
-    recipe = Recipe().but(epochs=1, augment={"weight": 1.0, "sizes": [16]})
+    config = TrainConfig().but(epochs=1, augment={"weight": 1.0, "sizes": [16]})
     with pytest.raises(iaenet.InvalidInputError, match=r"sensor|grid"):
-        iaenet.fit({"name": name, **options}, waves(10), recipe=recipe, threads=1)
+        iaenet.fit({"name": name, **options}, waves(10), config=config, threads=1)

@@ -198,13 +198,13 @@ def test_it_learns_from_all_that_it_accepts(name: str, at: Place):
         fields += [functions(at.points, IN, 3)]
     mix = torch.randn(IN, OUT)
     wanted = [Field(field.discretization, field.values @ mix) for field in fields]
-    optimiser = torch.optim.Adam(model.parameters(), 1e-2)
+    optimizer = torch.optim.Adam(model.parameters(), 1e-2)
     losses = []
     for _ in range(20):
         loss = torch.cat([relative_l2(*pair) for pair in zip(model(fields), wanted, strict=True)]).mean()
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < 0.75 * losses[0]
 

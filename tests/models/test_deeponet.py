@@ -112,12 +112,12 @@ def test_learns_the_antiderivative():
     outputs = ((a / (math.pi * k)) @ torch.sin(math.pi * k[:, None] * x))[..., None].float()
     data = [(Field(grid, one), Field(grid, image)) for one, image in zip(inputs, outputs, strict=True)]
     model = DeepONet.for_data(data, width=64, terms=32)
-    optimiser = torch.optim.Adam(model.parameters(), 2e-3)
+    optimizer = torch.optim.Adam(model.parameters(), 2e-3)
     for _ in range(250):
         rows = torch.randint(0, 200, (50,))
         loss = relative_l2(model(Field(grid, inputs[rows])), Field(grid, outputs[rows])).mean()
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
     unseen = model(Field(grid, inputs[200:]))
     assert relative_l2(unseen, Field(grid, outputs[200:])).mean() < 0.08

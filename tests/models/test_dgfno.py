@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from iaenet import Discretization, Field, InvalidInputError, relative_l2
+from iaenet.data.problems.darcy_notch import DarcyNotch
 from iaenet.models.dgfno import DgFNO
 from iaenet.models.registry import BASELINES
-from iaenet.problems.darcy_notch import DarcyNotch
 
 TINY = {"width": 8, "modes": 3, "layers": 2}
 
@@ -97,11 +97,11 @@ def test_boundary_values_of_the_notched_triangle(name, options):
     def error(rows):
         return relative_l2(model(Field(sides, inputs[rows]), at=mesh), Field(mesh, outputs[rows])).mean()
 
-    optimiser = torch.optim.Adam(model.parameters(), 5e-3)
+    optimizer = torch.optim.Adam(model.parameters(), 5e-3)
     for _ in range(100):
         loss = error(torch.randint(0, 100, (25,)))
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
     with torch.no_grad():
         assert error(slice(100, None)) < 0.3

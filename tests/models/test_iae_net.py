@@ -103,15 +103,15 @@ def test_every_variant_of_the_paper_trains(variant, d):
     grid = Discretization.uniform((8,) * d, periodic=True)
     field = Field(grid, torch.randn(4, grid.n, 1))
     target = Field(grid, torch.sin(field.values))
-    optimiser = torch.optim.Adam(model.parameters(), 1e-2)
+    optimizer = torch.optim.Adam(model.parameters(), 1e-2)
     losses = []
     for _ in range(40):
         loss = relative_l2(model(field), target).mean()
         losses.append(loss.item())
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
         assert all(p.grad is not None for p in model.parameters())
-        optimiser.step()
+        optimizer.step()
     assert losses[-1] < 0.7 * losses[0]
 
 

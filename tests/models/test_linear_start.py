@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from iaenet import Discretization, Field, Fourier, IAENet, InvalidInputError, LatentGrid, SpectralIAE, Wavelet
+from iaenet.data.problems.burgers import Burgers
 from iaenet.models.linear_start import LinearStart
 from iaenet.models.registry import build
 from iaenet.nn.transform import Grid
-from iaenet.problems.burgers import Burgers
 
 
 def pairs(count, sizes=(24,), seed=0):

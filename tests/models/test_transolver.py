@@ -187,13 +187,13 @@ def test_it_learns():
     model = Transolver(1, 1, 2, **SMALL)
     fields = [Field(at, torch.randn(3, at.n, 1)) for at in (scattered(40), scattered(25, seed=1))]
     wanted = [field.values.mean(1, keepdim=True) + field.discretization.points[:, :1].float() for field in fields]
-    optimiser = torch.optim.Adam(model.parameters(), 1e-2)
+    optimizer = torch.optim.Adam(model.parameters(), 1e-2)
     losses = []
     for _ in range(30):
         loss = sum(((found.values - u) ** 2).mean() for found, u in zip(model(fields), wanted, strict=True))
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < 0.2 * losses[0]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from iaenet.experiments.data import Material
 from iaenet.experiments.plan import Training
-from iaenet.runs import fit
+from iaenet.training.fit import fit
 
 STEPS, EPOCHS = 6, 200  # of the training that is measured, at most
 SHARE = 0.03  # of the budget that measuring takes, once two epochs are over
@@ -22,14 +22,14 @@ def epochs_within(training: Training, material: Material) -> tuple[int, float]:
     """Epochs that the budget pays for, and the seconds that one takes here; no budget: as the preset says."""
     if not training.budget:
         return training.epochs, 0.0
-    recipe = training.made(1, training.rates[0], 0)
-    sets = len(training.data.resolutions) if recipe.order == "sequential" else 1  # an epoch sees one of them
+    config = training.made(1, training.rates[0], 0)
+    sets = len(training.data.resolutions) if config.sampling == "sequential" else 1  # an epoch sees one of them
     # Validation has no backward pass, which is about two thirds of a step.
     samples = material.samples / sets + material.held / 3
-    seconds = step_seconds(training, material) * samples / recipe.batch
+    seconds = step_seconds(training, material) * samples / config.batch_size
     epochs = min(training.most_epochs, max(1, round(training.budget / seconds)))
     if sets > 1:  # end with the finest, as the paper does
-        epochs = max(1, round(epochs / (sets * recipe.turn))) * sets * recipe.turn
+        epochs = max(1, round(epochs / (sets * config.epochs_per_resolution))) * sets * config.epochs_per_resolution
     return epochs, seconds
 
 
@@ -38,10 +38,10 @@ def step_seconds(training: Training, material: Material) -> float:
 
     Its first epoch does what is done once for each set of points, and is not counted.
     """
-    recipe = training.made(EPOCHS, training.rates[0], 0).but(order="mixed")
+    config = training.made(EPOCHS, training.rates[0], 0).but(sampling="mixed")
     clock = Clock(SHARE * training.budget)
     with suppress(Enough):
-        fit(training.model, recipe=recipe, progress=clock, **material.some(STEPS * recipe.batch).options)
+        fit(training.model, config=config, progress=clock, **material.some(STEPS * config.batch_size).options)
     return clock.seconds
 
 

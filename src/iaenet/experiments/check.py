@@ -8,12 +8,12 @@ from typing import Any
 
 import torch
 
-from iaenet.dataset import Dataset
+from iaenet.data.dataset import Dataset
 from iaenet.experiments.data import material
 from iaenet.experiments.plan import Job, Training, jobs
 from iaenet.experiments.run import chosen
 from iaenet.models.registry import build
-from iaenet.runs import fit
+from iaenet.training.fit import fit
 
 FEW = (2, 1, 0)  # samples for training, validation and test
 HUGE = 10**8  # parameters from which a network is built without memory for them, and takes no step
@@ -48,11 +48,11 @@ def small(job: Job) -> Training:
     count = len(training.data.resolutions)
     coarse = tuple(sorted({*job.test.resolutions, *training.data.resolutions}))[:count]
     data = replace(training.data, samples=FEW, resolutions=coarse)
-    recipe = {**training.recipe, "batch": FEW[0] * count, "order": "mixed", "threads": 1}
-    augment: dict[str, Any] = dict(recipe.get("augment", {}))
+    config = {**training.config, "batch_size": FEW[0] * count, "sampling": "mixed", "threads": 1}
+    augment: dict[str, Any] = dict(config.get("augment", {}))
     if augment.get("sizes"):
-        recipe["augment"] = {**augment, "sizes": list(coarse)}
-    return replace(training, data=data, spread=False, budget=0.0, epochs=1, rates=training.rates[:1], recipe=recipe)
+        config["augment"] = {**augment, "sizes": list(coarse)}
+    return replace(training, data=data, spread=False, budget=0.0, epochs=1, rates=training.rates[:1], config=config)
 
 
 def one_step(training: Training, work: Path) -> bool:
@@ -65,7 +65,7 @@ def one_step(training: Training, work: Path) -> bool:
             empty = build(training.model["name"], [(given, wanted)], **options) if _bare(training) else None
         if empty is not None and sum(math.prod(p.shape) for p in empty.parameters()) > HUGE:
             return False
-    fit(training.model, recipe=training.made(1, training.rates[0], seed=0), **learnt.options)
+    fit(training.model, config=training.made(1, training.rates[0], seed=0), **learnt.options)
     return True
 
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import torch
 
-from iaenet.ask import Ask
-from iaenet.dataset import Dataset, load_dataset
+from iaenet.data.dataset import Dataset, load_dataset
+from iaenet.data.generate import generate
 from iaenet.experiments.plan import Data, Training
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field
 from iaenet.functions.interpolate import interpolate
-from iaenet.generate import generate
 from iaenet.models.base import Pair
+from iaenet.models.inference import Ask
 
 Note = Callable[[str], None]
 Bring = Callable[[Field], Field]
@@ -51,7 +51,7 @@ class Material:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The arguments of `iaenet.runs.fit`."""
+        """The arguments of `iaenet.training.fit.fit`."""
         return {"data": self.data, "validation": self.validation}
 
     def some(self, count: int) -> "Material":

@@ -8,11 +8,11 @@ from typing import Any
 
 import jinja2
 
-from iaenet.atomic import replacing
+from iaenet.data.atomic import replacing
 from iaenet.experiments.figure import draw
 from iaenet.experiments.result import Result
 from iaenet.experiments.verdict import ratio_text, verdicts
-from iaenet.plots import save
+from iaenet.reports.plots import save
 
 DASH = "-"
 
@@ -53,7 +53,7 @@ def write_pages(result: Result, out: Path, samples: Path | None = None) -> None:
     grids = tables(result)
     with replacing(out / f"{name}.md") as beside:
         beside.write_text(_markdown(result, grids, pictures), encoding="utf-8")
-    environment = jinja2.Environment(loader=jinja2.PackageLoader("iaenet"), autoescape=True, trim_blocks=True)
+    environment = jinja2.Environment(loader=jinja2.PackageLoader("iaenet.reports"), autoescape=True, trim_blocks=True)
     text = environment.get_template("table.html.j2").render(
         result=result,
         verdicts=verdicts(result),

@@ -5,11 +5,11 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from iaenet.data.problems import PROBLEMS
+from iaenet.data.problems.problem import Problem
 from iaenet.errors import InvalidInputError
 from iaenet.experiments.table import Preset, Row, Table, merged
-from iaenet.problems import PROBLEMS
-from iaenet.problems.problem import Problem
-from iaenet.recipe import Recipe
+from iaenet.training.config import TrainConfig
 
 TRAINING_SEED, TEST_SEED = 0, 1  # of the data: test samples are never drawn from the stream of the training
 
@@ -58,20 +58,20 @@ class Training:
     most_epochs: int
     rates: tuple[float, ...]
     share: float
-    recipe: dict[str, Any]
+    config: dict[str, Any]
 
     @property
     def name(self) -> str:
         """Of the folder: the model, and what the rest comes to."""
         return f"{self.model['name']}-{digest(asdict(self))}"
 
-    def made(self, epochs: int, rate: float, seed: int) -> Recipe:
+    def made(self, epochs: int, rate: float, seed: int) -> TrainConfig:
         """How it is trained."""
-        options = merged(self.recipe, {"epochs": epochs, "seed": seed, "optimiser": {"rate": rate}})
+        options = merged(self.config, {"epochs": epochs, "seed": seed, "optimizer": {"lr": rate}})
         try:
-            return Recipe().but(**options)
+            return TrainConfig().but(**options)
         except TypeError as error:  # dataclasses say it so if there is no such option
-            raise InvalidInputError(f"recipe: {str(error).split('() ')[-1]}") from None
+            raise InvalidInputError(f"config: {str(error).split('() ')[-1]}") from None
 
 
 @dataclass(frozen=True)
@@ -102,9 +102,9 @@ def jobs(table: Table, preset: str) -> list[Job]:
 def _job(table: Table, name: str, row: Row, sizes: Preset) -> Job:
     train, validation, test = sizes.samples
     parameters = merged(table.parameters, sizes.parameters)
-    recipe = merged(sizes.recipe, row.recipe)
+    config = merged(sizes.config, row.config)
     if row.resample:
-        recipe = merged(recipe, {"augment": {"weight": 1.0, "sizes": sizes.resample}})
+        config = merged(config, {"augment": {"weight": 1.0, "sizes": sizes.resample}})
     if "name" not in row.model:
         raise InvalidInputError(f"{table.name}: row {name!r}: model needs a name")
     training = Training(
@@ -117,9 +117,9 @@ def _job(table: Table, name: str, row: Row, sizes: Preset) -> Job:
         most_epochs=sizes.most_epochs,
         rates=tuple(sizes.rates),
         share=sizes.share,
-        recipe=recipe,
+        config=config,
     )
-    training.made(1, training.rates[0], 0)  # refuses a recipe that cannot be
+    training.made(1, training.rates[0], 0)  # refuses a config that cannot be
     return Job(
         table=table.name,
         row=name,

@@ -13,8 +13,8 @@ from iaenet.errors import DivergedError
 from iaenet.experiments.data import Material
 from iaenet.experiments.plan import Training
 from iaenet.experiments.progress import Part
-from iaenet.run_folder import RunFolder
-from iaenet.runs import fit
+from iaenet.training.fit import fit
+from iaenet.training.run_folder import RunFolder
 
 LEAST = 100  # steps of a trial; fewer tell little
 
@@ -27,10 +27,10 @@ def search(training: Training, material: Material, epochs: int, folder: Path, pa
     found: dict[str, float | None] = {}
     for rate in training.rates:
         run = folder / f"rate-{rate:g}"
-        recipe = training.made(few, rate, seed=0)
+        config = training.made(few, rate, seed=0)
         show = part.take(training.share * (training.budget or 1.0), f"rate {rate:g}")
         try:
-            fit(training.model, run=run, recipe=recipe, progress=show, **some.options)
+            fit(training.model, run=run, config=config, progress=show, **some.options)
             found[f"{rate:g}"] = RunFolder(run).read_json("metrics.json")["best"]["validation"]
         except DivergedError:
             found[f"{rate:g}"] = None
@@ -56,7 +56,7 @@ def best_rate(training: Training, tried: dict[str, float | None]) -> float:
 
 def trial(training: Training, material: Material, epochs: int) -> tuple[Material, int]:
     """Samples and epochs of a trial, for a training of so many epochs."""
-    batch = training.made(1, training.rates[0], 0).batch
+    batch = training.made(1, training.rates[0], 0).batch_size
     each = math.ceil(material.samples / batch)  # steps of an epoch
     steps = max(LEAST, training.share * epochs * each)
     if steps < 0.75 * each:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from iaenet.atomic import replacing
+from iaenet.data.atomic import replacing
 from iaenet.experiments.page import DASH, Grid, summary_line
 from iaenet.experiments.result import command
 from iaenet.experiments.row import read_json
@@ -24,7 +24,7 @@ presets.
 by step. `all` stands for every table. Work (data, runs) is kept in `work/`; rows that tables share are trained once.
 Tables made of others (`viscosity`, `summary`) take the results that are there, and measure those that are missing.
 
-Within a table all rows have the same data, validation samples, optimiser, choice of learning rates and seconds of
+Within a table all rows have the same data, validation samples, optimizer, choice of learning rates and seconds of
 training. Figures are mean relative L2 errors of the reference row on the test samples, at the resolution of the
 training. The page of a table has every row, every resolution, and all that differs from the paper.
 """

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from iaenet.experiments.plan import Job
-from iaenet.experiments.published import Published
+from iaenet.experiments.published_figures import Published
 from iaenet.experiments.table import Table
 
 Result = dict[str, Any]

@@ -1,7 +1,7 @@
 """One row of a table: how long and at which rate it is trained, the training, its scores.
 
 runs/MODEL-DIGEST/plan.json      epochs and learning rate, once they are known
-runs/MODEL-DIGEST/seed-S/        a run folder of `iaenet.runs.fit`
+runs/MODEL-DIGEST/seed-S/        a run folder of `iaenet.training.fit.fit`
 TABLE/ROW-seed-S.json            the scores
 """
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from iaenet.atomic import replacing
-from iaenet.dataset import Dataset
+from iaenet.data.atomic import replacing
+from iaenet.data.dataset import Dataset
 from iaenet.errors import CorruptFileError, DivergedError
 from iaenet.experiments.budget import epochs_within
 from iaenet.experiments.data import Material, made, material
@@ -21,10 +21,10 @@ from iaenet.experiments.plan import Job, Training, digest
 from iaenet.experiments.progress import Part
 from iaenet.experiments.rate_search import best_rate, forget, search
 from iaenet.experiments.score import score
-from iaenet.plots import save
-from iaenet.result_plots import draw_predictions
-from iaenet.run_folder import RunFolder
-from iaenet.runs import fit
+from iaenet.reports.plots import save
+from iaenet.reports.result_plots import draw_predictions
+from iaenet.training.fit import fit
+from iaenet.training.run_folder import RunFolder
 
 DRAWN = 3  # samples in the picture
 MOST_DRAWN = 2  # of its rows in 2-D, where panels are large
@@ -88,13 +88,13 @@ def _run_seed(job: Job, seed: int, place: Place, part: Part, draw: bool) -> dict
     test = made(job.test, place.data, place.workers, part.note)
     folder.mkdir(parents=True, exist_ok=True)
     plan = planned(training, learnt, folder, part)
-    recipe = training.made(plan["epochs"], plan["rate"], seed)
+    config = training.made(plan["epochs"], plan["rate"], seed)
     outcome: dict[str, Any] = {"key": _key(job, seed), "row": job.row, "seed": seed, "training": training.name, **plan}
-    outcome["machine"] = machine(recipe.threads)
+    outcome["machine"] = machine(config.threads)
     run = folder / f"seed-{seed}"
     show = part.take(training.budget or 1.0, f"seed {seed}")
     try:
-        operator = fit(training.model, run=run, recipe=recipe, progress=show, **learnt.options)
+        operator = fit(training.model, run=run, config=config, progress=show, **learnt.options)
     except DivergedError as error:
         return _keep({**outcome, "diverged": str(error)}, job, seed, place)
     best = RunFolder(run).read_json("metrics.json")["best"]

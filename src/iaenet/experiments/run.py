@@ -10,7 +10,7 @@ from iaenet.experiments.derived import derived
 from iaenet.experiments.page import write_pages
 from iaenet.experiments.plan import Job, jobs
 from iaenet.experiments.progress import Whole
-from iaenet.experiments.published import published
+from iaenet.experiments.published_figures import published
 from iaenet.experiments.readme import write_readme
 from iaenet.experiments.result import Result, collected, timed
 from iaenet.experiments.row import Place, finished, read_json, run_row, write_json

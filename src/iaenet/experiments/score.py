@@ -4,13 +4,13 @@ from typing import Any
 
 import torch
 
-from iaenet.ask import Ask, ask
-from iaenet.dataset import Dataset
+from iaenet.data.dataset import Dataset
 from iaenet.errors import InvalidInputError
-from iaenet.evaluate import evaluate
+from iaenet.evaluation.evaluate import evaluate
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.interpolate import interpolate
-from iaenet.metrics import function_l2
+from iaenet.functions.metrics import relative_l2
+from iaenet.models.inference import Ask, ask
 
 Scores = dict[str, Any]
 
@@ -40,7 +40,7 @@ def on_interpolated(model: Ask, test: Dataset, home: int, resolution: int) -> fl
     errors = []
     for given, wanted in known:
         guess = ask(model, interpolate(given, at), at)
-        errors.append(function_l2(guess, interpolate(wanted, at)))
+        errors.append(relative_l2(guess.to(torch.float64), interpolate(wanted, at)))
     return float(torch.stack(errors).mean())
 
 

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from iaenet.data.pool import pool
 from iaenet.experiments.data import made
 from iaenet.experiments.plan import Job
 from iaenet.experiments.progress import Whole
 from iaenet.experiments.row import Place, run_row
-from iaenet.pool import pool
 
 Row = tuple[Job, bool]  # and whether its samples are drawn
 EVERY = 1.0  # seconds between two notes

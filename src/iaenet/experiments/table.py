@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import yaml
 
 from iaenet.errors import InvalidInputError
-from iaenet.experiments.typed import typed
+from iaenet.typed import typed
 
 Name = Literal["smoke", "cpu", "paper"]
 PRESETS: tuple[Name, ...] = get_args(Name)
@@ -21,7 +21,7 @@ class Row:
     """One network of a table.
 
     model: its name and options; sizes that are not given here are those of the preset.
-    recipe: what is trained differently from the other rows, see `iaenet.recipe.Recipe`.
+    config: what is trained differently from the other rows, see `iaenet.training.config.TrainConfig`.
     resample: train with eq. (loss), weight 1, on the preset's `resample` grids. Default false.
     inputs: given, as the data have them; sensors, interpolated to the points of the training inputs (to a uniform grid
         of as many if these differ), for networks with fixed sensors; extended, from the boundary to a grid of the
@@ -36,7 +36,7 @@ class Row:
     """
 
     model: dict[str, Any]
-    recipe: dict[str, Any] = field(default_factory=dict)
+    config: dict[str, Any] = field(default_factory=dict)
     resample: bool = False
     inputs: Literal["given", "sensors", "extended"] = "given"
     headline: bool = False
@@ -65,7 +65,7 @@ class Preset:
     share: of the steps, for trying each rate; at least 100 of them. Default 0.08.
     seeds, headline_seeds: of the trainings. Default 0, and 0 and 1 for the rows marked `headline`.
     resample: grids for rows that are trained with eq. (loss). Default none.
-    recipe: how to train, see `iaenet.recipe.Recipe`.
+    config: how to train, see `iaenet.training.config.TrainConfig`.
     models: sizes of the models, by name.
     changes: what differs from the paper, one sentence each.
     """
@@ -84,7 +84,7 @@ class Preset:
     seeds: list[int] = field(default_factory=lambda: [0])
     headline_seeds: list[int] = field(default_factory=lambda: [0, 1])
     resample: list[int] = field(default_factory=list)
-    recipe: dict[str, Any] = field(default_factory=dict)
+    config: dict[str, Any] = field(default_factory=dict)
     models: dict[str, dict[str, Any]] = field(default_factory=dict)
     changes: list[str] = field(default_factory=list)
 

@@ -24,7 +24,7 @@ def time_row(job: Job, place: Place, part: Part) -> dict[str, Any]:
     if kept is not None and kept.get("key") == key:
         return kept
     training = job.training
-    recipe = training.made(1, training.rates[0], 0)
+    config = training.made(1, training.rates[0], 0)
     threads = torch.get_num_threads()
     learnt = material(training, place.data, place.workers, part.note)
     given, _ = (
@@ -33,11 +33,11 @@ def time_row(job: Job, place: Place, part: Part) -> dict[str, Any]:
         .batch(range(job.test.samples[2]))
     )
     part.note("training steps")
-    epoch = step_seconds(training, learnt) * EPOCH / recipe.batch
+    epoch = step_seconds(training, learnt) * EPOCH / config.batch_size
     part.note("inference")
     options = {key: value for key, value in training.model.items() if key != "name"}
     network = build(training.model["name"], [(given, given)], **options)
-    torch.set_num_threads(recipe.threads or threads)
+    torch.set_num_threads(config.threads or threads)
     try:
         spent = []
         for _ in range(ROUNDS):
@@ -51,7 +51,7 @@ def time_row(job: Job, place: Place, part: Part) -> dict[str, Any]:
         "key": key,
         "row": job.row,
         "seed": 0,
-        "machine": machine(recipe.threads),
+        "machine": machine(config.threads),
         "parameters": sum(parameter.numel() for parameter in network.parameters()),
         "train": epoch,
         "test": min(spent),

@@ -92,8 +92,8 @@ class Normalizer:
         >>> from iaenet.functions.discretization import Discretization
         >>> grid = Discretization.uniform(2)
         >>> line, one = Field(grid, torch.tensor([[0.0], [2.0]])), Field(grid, torch.ones(2, 1))
-        >>> of_inputs, of_outputs = Normalizer.fit([(line, one)])
-        >>> of_inputs, of_outputs
+        >>> input_normalizer, output_normalizer = Normalizer.fit([(line, one)])
+        >>> input_normalizer, output_normalizer
         (Normalizer(mean=[1.0], std=[1.0]), Normalizer(mean=[1.0], std=[1.0]))
         """
         inputs, outputs = Moments(), Moments()

@@ -12,13 +12,13 @@ from iaenet.functions.field import Field
 from iaenet.functions.normalizer import Normalizer
 from iaenet.models.registry import model_class, name_of
 
-FORMAT = 2  # of the document: networks of 0.1, which had none, are others under the same names
+FORMAT = 3  # of the document: networks of 0.1, which had none, are others under the same names
 
 
 class Operator(nn.Module):
     """`u = undo(network(normalise(a)))`: a network with the statistics of its training data, in their own units.
 
-    `about` says what it was trained on: names and units of its channels, and the discretizations (see `describe`).
+    `metadata` says what it was trained on: names and units of its channels, and the discretizations (see `describe`).
 
     >>> from iaenet.models.iae_net import IAENet
     >>> operator = Operator(IAENet(1, 1), Normalizer([0.0], [2.0]), Normalizer([5.0], [1.0]))
@@ -30,22 +30,22 @@ class Operator(nn.Module):
     def __init__(
         self,
         network: nn.Module,
-        of_inputs: Normalizer,
-        of_outputs: Normalizer,
-        about: dict[str, Any] | None = None,
+        input_normalizer: Normalizer,
+        output_normalizer: Normalizer,
+        metadata: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
         self.network = network
-        self.of_inputs = of_inputs
-        self.of_outputs = of_outputs
-        self.about: dict[str, Any] = about or {}
+        self.input_normalizer = input_normalizer
+        self.output_normalizer = output_normalizer
+        self.metadata: dict[str, Any] = metadata or {}
 
     def forward(self, field: Any, at: Any = None, **options: Any) -> Any:
         """The output function of each input function, on its own points or `at` others; options go to the network."""
         if isinstance(field, Field):
-            return self.of_outputs.undo(self.network(self.of_inputs.apply(field), at, **options))
-        found = self.network([self.of_inputs.apply(one) for one in field], at, **options)
-        return [self.of_outputs.undo(one) for one in found]
+            return self.output_normalizer.undo(self.network(self.input_normalizer.apply(field), at, **options))
+        found = self.network([self.input_normalizer.apply(one) for one in field], at, **options)
+        return [self.output_normalizer.undo(one) for one in found]
 
     def predict(self, field: Any, at: Any = None) -> Any:
         """As a call, for use instead of training: no gradients, evaluation mode."""
@@ -63,9 +63,9 @@ class Operator(nn.Module):
         return {
             "format": FORMAT,
             "model": {"name": name, "options": self.network.options if name else {}},
-            "inputs": json.loads(self.of_inputs.to_json()),
-            "outputs": json.loads(self.of_outputs.to_json()),
-            "about": self.about,
+            "inputs": json.loads(self.input_normalizer.to_json()),
+            "outputs": json.loads(self.output_normalizer.to_json()),
+            "metadata": self.metadata,
         }
 
     @classmethod
@@ -81,8 +81,10 @@ class Operator(nn.Module):
                 network = model_class(name)(**document["model"]["options"])
             except TypeError as error:
                 raise InvalidInputError(f"this network was made by another version of {name}: {error}") from None
-        of_inputs, of_outputs = (Normalizer.from_json(json.dumps(document[side])) for side in ("inputs", "outputs"))
-        return cls(network, of_inputs, of_outputs, document["about"])
+        input_normalizer, output_normalizer = (
+            Normalizer.from_json(json.dumps(document[side])) for side in ("inputs", "outputs")
+        )
+        return cls(network, input_normalizer, output_normalizer, document["metadata"])
 
 
 def describe(places: list[Discretization]) -> dict[str, Any]:

@@ -1,0 +1,152 @@
+"""`iaenet evaluate RUN`: errors of a trained model on data that it has not seen."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from iaenet.cli.options import new_parser, whole_numbers
+from iaenet.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from iaenet.data.dataset import Dataset
+    from iaenet.evaluation.evaluate import Evaluation
+    from iaenet.models.operator import Operator
+
+EXAMPLES = """  iaenet evaluate burgers
+  iaenet evaluate burgers --data finer.h5 --resolutions 1024,8192
+  iaenet evaluate burgers --split validation --random_points 200 --out results"""
+
+
+def evaluate_command(arguments: list[str], progress: Callable[[str], Any]) -> str:
+    """Read the arguments, evaluate, write results and pictures, and tell what came out."""
+    parser = new_parser(
+        "evaluate",
+        "Errors of a trained model on test data: for every resolution, every channel, and as many random points as the "
+        "training grid has. Writes evaluation.json, errors.png (error against resolution), samples.png (predictions "
+        "beside the truth) and worst.png (the worst cases).",
+        EXAMPLES,
+    )
+    add_data_options(parser, "evaluation")
+    parser.add_argument(
+        "--resolutions", type=whole_numbers, default=None, help="Resolutions, as 128,512. Default: all in the data."
+    )
+    parser.add_argument(
+        "--random_points",
+        type=int | None,
+        default=None,
+        help="How many random points to evaluate on, too; 0 for none. Default: as many as the training grid has.",
+    )
+    parser.add_argument("--samples", type=int, default=3, help="How many samples to draw. Default 3.")
+    parser.add_argument("--batch_size", type=int, default=32, help="Most functions at a time. Default 32.")
+    given = parser.parse_args(arguments)
+
+    from iaenet.data.atomic import replacing
+    from iaenet.evaluation.evaluate import evaluate
+    from iaenet.reports.plots import save
+    from iaenet.reports.result_plots import draw_errors
+
+    operator, dataset, note = opened(given.run, given.data, given.split, given.device)
+    training = training_resolution(operator.metadata, dataset)
+    count = _training_points(dataset, training) if given.random_points is None else given.random_points or None
+    result = evaluate(
+        operator,
+        dataset,
+        resolutions=given.resolutions,
+        random_points=count,
+        batch_size=given.batch_size,
+        seed=given.seed,
+        progress=progress("evaluating"),
+    )
+    folder = folder_for(given.run, given.out, "evaluation")
+    with replacing(folder / "evaluation.json") as beside:
+        beside.write_text(result.to_json())
+    save(draw_errors(result, training), folder / "errors.png")
+    pictures = _draw_cases(operator, dataset, result, given.samples, folder)
+    written = ", ".join(["evaluation.json", "errors.png", *pictures])
+    return "\n".join([result.table(), *note, f"written to {folder}: {written}"])
+
+
+def add_data_options(parser: Any, folder: str) -> None:
+    """The options that `evaluate` and `certify` share."""
+    parser.add_argument("run", type=str, help="Folder of a training run.")
+    parser.add_argument("--data", type=str | None, default=None, help="Data file. Default: that of the training.")
+    parser.add_argument(
+        "--split", type=Literal["train", "validation", "test"], default="test", help="Samples to use. Default test."
+    )
+    parser.add_argument("--out", type=str | None, default=None, help=f"Folder to write to. Default: RUN/{folder}.")
+    parser.add_argument("--seed", type=int, default=0, help="Of random points. Default 0.")
+    parser.add_argument("--device", type=str, default="cpu", help="Where to compute. Default cpu.")
+
+
+def opened(run: str, data: str | None, split: str, device: str) -> "tuple[Operator, Dataset, list[str]]":
+    """The model of a run, the samples of one split, and what the user should know about them."""
+    from iaenet.data.dataset import load_dataset
+    from iaenet.training.fit import load
+
+    operator = load(run)
+    try:
+        operator = operator.to(device)
+    except (RuntimeError, AssertionError) as error:  # no such device, or PyTorch was built without it
+        raise InvalidInputError(f"device {device!r} cannot be used: {str(error).splitlines()[0]}") from None
+    origin = operator.metadata.get("data") or {}
+    path = data or origin.get("data")
+    if path is None:
+        raise InvalidInputError(f"{run} was trained on data without a file; name one with --data")
+    if data is None and not Path(path).is_file():
+        raise InvalidInputError(f"{path}, the data that {run} was trained on, is not there; name a file with --data")
+    dataset = load_dataset(path, split=split)
+    for side, found in (("inputs", dataset.inputs), ("outputs", dataset.outputs)):
+        expected = operator.metadata.get(side) or []
+        if expected and len(expected) != len(found):
+            names = [", ".join(row) for row in ([c["name"] for c in expected], [c.name for c in found])]
+            raise InvalidInputError(f"{path}: {side} are {names[1]}, but {run} was trained with {names[0]}")
+    changed = data is None and origin.get("content") not in (None, dataset.content_hash)
+    note = [f"note: {path} is no longer what {run} was trained on; its samples may be others"] if changed else []
+    return operator, dataset, note
+
+
+def folder_for(run: str, out: str | None, name: str) -> Path:
+    """Where results go; it is made if need be."""
+    folder = Path(run) / name if out is None else Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def training_resolution(metadata: dict[str, Any], dataset: "Dataset") -> int | None:
+    """The resolution that a model was trained on; of several, the coarsest that is in the data; None if not known."""
+    asked = (metadata.get("data") or {}).get("resolution")
+    if asked is not None or "trained" not in metadata:
+        return asked
+    low, high = metadata["trained"]["points"]
+    for resolution in dataset.resolutions:
+        if low <= dataset.select(resolution=resolution)[0][0].discretization.n <= high:
+            return resolution
+    return None
+
+
+def _training_points(dataset: "Dataset", training: int | None) -> int | None:
+    """Points of the training grid, if there are grids to choose as many random ones from."""
+    finest = dataset.select(resolution=dataset.resolutions[-1])[0][0].discretization
+    if training not in dataset.resolutions or finest.axes is None:
+        return None
+    count = dataset.select(resolution=training)[0][0].discretization.n
+    return count if 2 * count <= finest.n else None
+
+
+def _draw_cases(
+    operator: "Operator", dataset: "Dataset", result: "Evaluation", samples: int, folder: Path
+) -> list[str]:
+    """Some samples, and those with the largest errors, on the finest points in the data that the model takes."""
+    from iaenet.reports.plots import save
+    from iaenet.reports.result_plots import draw_predictions
+
+    rows = [row for row in result.rows if not row.refused and "random" not in row.on]
+    if not rows or samples < 1:
+        return []
+    part = dataset if rows[-1].resolution is None else dataset.select(resolution=rows[-1].resolution)
+    place = {part.entry(i).sample: i for i in range(len(part))}
+    spread = sorted({round(i * (len(part) - 1) / max(1, samples - 1)) for i in range(min(samples, len(part)))})
+    worst = [place[sample] for sample, _ in rows[-1].worst[:samples]]
+    for name, places in (("samples.png", spread), ("worst.png", worst)):
+        save(draw_predictions(operator, part, places), folder / name)
+    return ["samples.png", "worst.png"]

@@ -1,0 +1,32 @@
+"""`iaenet report RUN...`: one HTML page about training runs."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from iaenet.cli.options import new_parser
+
+EXAMPLES = """  iaenet report burgers
+  iaenet report iaenet fno deeponet --out comparison.html --title "Burgers, three models\""""
+
+
+def report_command(arguments: list[str], progress: Callable[[str], Any]) -> str:  # noqa: ARG001 - it takes no time
+    """Read the arguments, write the page, and name it."""
+    parser = new_parser(
+        "report",
+        "Write one HTML page about training runs: configuration, curves, errors, pictures and certificate, and a table "
+        "that compares them if there are several. Everything is in the file; nothing is fetched when it is opened.",
+        EXAMPLES,
+    )
+    parser.add_argument("runs", type=str, nargs="+", help="Folders of training runs.")
+    parser.add_argument(
+        "--out", type=str | None, default=None, help="File to write. Default: report.html in the first."
+    )
+    parser.add_argument("--title", type=str | None, default=None, help="Title of the page. Default: the run's name.")
+    given = parser.parse_args(arguments)
+
+    from iaenet.reports.html import write_report
+
+    target = Path(given.out) if given.out else Path(given.runs[0]) / "report.html"
+    write_report(given.runs, target, given.title)
+    return f"report: {target}"

@@ -1,0 +1,72 @@
+"""`iaenet reproduce TABLE`: the published tables, measured here."""
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+from iaenet.cli.options import new_parser
+
+EXAMPLES = """  iaenet reproduce burgersbenchmark
+  iaenet reproduce all --preset cpu --rows 2
+  iaenet reproduce all --preset smoke --out results --work work
+  iaenet reproduce all --preset paper --check"""
+
+TEXT = """Measure published tables again: make the data, train every row, score every column, and write TABLE.json,
+TABLE.md and TABLE.html with our figures beside the published ones. All rows of a table get the same data and the same
+seconds of training. Stop it at any time: the same command goes on where it was."""
+
+STOPPED = "Stopped. Finished rows are kept: repeat the command and it goes on from there."
+
+
+def reproduce_command(arguments: list[str], progress: Callable[[str], Any]) -> str:
+    """Read the arguments, measure, and say what came out."""
+    parser = new_parser("reproduce", TEXT, EXAMPLES)
+    parser.add_argument("tables", type=str, nargs="+", help="Names of tables, or all.")
+    parser.add_argument(
+        "--preset",
+        type=Literal["smoke", "cpu", "paper"],
+        default="cpu",
+        help="smoke (seconds), cpu (eight hours for all with --rows 2) or paper (GPUs). Default cpu.",
+    )
+    parser.add_argument(
+        "--folder", type=str, default="experiments", help="Folder that describes the tables. Default experiments."
+    )
+    parser.add_argument(
+        "--out", type=str | None, default=None, help="Folder for results. Default: FOLDER/results, or results-PRESET."
+    )
+    parser.add_argument(
+        "--work", type=str | None, default=None, help="Folder for data and trainings. Default: FOLDER/work."
+    )
+    parser.add_argument("--workers", type=int, default=1, help="Processes that make data. Default 1.")
+    parser.add_argument(
+        "--rows", type=int, default=1, help="Rows that are trained at the same time, a core for each. Default 1."
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="Only see that every row starts: its data, its model, one training step on two samples.",
+    )
+    given = parser.parse_args(arguments)
+
+    from iaenet.experiments.check import check
+    from iaenet.experiments.run import Folders, reproduce
+    from iaenet.experiments.verdict import verdicts
+
+    out, work = (None if path is None else Path(path) for path in (given.out, given.work))
+    folders = Folders.of(Path(given.folder), given.preset, out, work)
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        if given.check:
+            show = progress("checking rows")
+            return "\n".join(check(given.tables, given.preset, folders.tables, folders.work / "check", show))
+        unit = "reproducing, rows" if given.preset != "cpu" else "reproducing, seconds of training"
+        results = reproduce(given.tables, given.preset, folders, given.workers, progress(unit), given.rows)
+    except KeyboardInterrupt as stopped:
+        raise KeyboardInterrupt(str(stopped) or STOPPED) from None
+    lines = [f"{result['table']}: {verdicts(result)[0]}" for result in results]
+    return "\n".join([*lines, f"written to {folders.results}; all tables: {folders.readme}"])
+
+
+def _terminate(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)  # worker processes are ended on the way out

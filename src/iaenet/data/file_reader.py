@@ -1,0 +1,186 @@
+"""An open data file: what it holds, compared with its hashes before it is believed."""
+
+import hashlib
+import json
+import os
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakValueDictionary
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from iaenet.data.checked_hdf5 import damage, dataset, open_file
+from iaenet.data.file_format import (
+    FORMAT,
+    MOST_DIMENSIONS,
+    PAIR,
+    SPLITS,
+    STREAMS,
+    TABLES,
+    TEXTS,
+    VERSION,
+    content_hash,
+    discretization_rows,
+)
+from iaenet.data.packing import Packed, unpack
+from iaenet.data.problems.problem import Channel
+from iaenet.errors import CorruptFileError, InvalidInputError
+from iaenet.functions.discretization import Discretization
+
+KEPT = 64  # discretizations kept in memory though no field uses them at the moment
+
+
+class DataFile:
+    """The tables of a file in memory, its numbers read on demand; all that is read is compared with its hash.
+
+    Nothing in the file can name another file, and the sizes that it claims are held against its own size first.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.path.abspath(path)
+        self._process = os.getpid()  # a handle is of no use in another process
+        self._alive: WeakValueDictionary[int, Discretization] = WeakValueDictionary()
+        self._kept: OrderedDict[int, Discretization] = OrderedDict()
+        file = open_file(self.path, (*TEXTS, *TABLES, *STREAMS))
+        try:
+            self._read(file)
+        except BaseException:
+            file.close()
+            raise
+
+    def _read(self, file: h5py.File) -> None:
+        with damage(self.path, "is damaged"):
+            texts = {name: dataset(file, name, np.dtype("u1"))[:].tobytes() for name in TEXTS}
+            self.metadata, self.provenance, hashes = (json.loads(texts[name]) for name in TEXTS)
+            known = (self.metadata["format"], self.metadata["version"]) == (FORMAT, VERSION)
+            if known:
+                self._read_tables(file)
+                self._check_tables()
+                self.content_hash = content_hash(texts["metadata"], self.rows, self.pairs)
+                origin = hashlib.sha256(texts["provenance"]).hexdigest()
+                if hashes != {"content": self.content_hash, "provenance": origin}:
+                    raise ValueError("the content does not match its hash")
+        if not known:
+            raise InvalidInputError(
+                f"{self.path} has format {self.metadata['format']!r} {self.metadata['version']!r}; "
+                f"this version of iaenet reads {FORMAT!r} {VERSION}"
+            )
+
+    def _read_tables(self, file: h5py.File) -> None:
+        d, precision = int(self.metadata["dimension"]), self.metadata["precision"]
+        if not 1 <= d <= MOST_DIMENSIONS or precision not in ("float32", "float64"):
+            raise ValueError(f"dimension {d} or precision {precision} is none of ours")
+        if not isinstance(self.metadata["parameters"], dict) or not isinstance(self.provenance, dict):
+            raise ValueError("parameters and provenance must have names")
+        self.inputs, self.outputs = (
+            tuple(Channel(str(channel["name"]), str(channel["unit"])) for channel in self.metadata[side])
+            for side in ("inputs", "outputs")
+        )
+        self.rows = dataset(file, "discretizations", discretization_rows(d))[:]
+        self.pairs = dataset(file, "pairs", PAIR)[:]
+        types = np.dtype("<f8"), np.dtype(precision), np.dtype(precision)
+        self._handles = [dataset(file, name, dtype) for name, dtype in zip(STREAMS, types, strict=True)]
+
+    def _check_tables(self) -> None:
+        """Every row must lie within the numbers that there are, so that no size is larger than the file."""
+        coordinates, inputs, outputs = (len(handle) for handle in self._handles)
+        rows, pairs, d = self.rows, self.pairs, self.rows["shape"].shape[1]
+        axes = np.where(rows["grid"] == 1, rows["dim"], 1)
+        shape = np.where(np.arange(d) < axes[:, None], rows["shape"].astype(np.float64), 1.0)
+        n = shape.prod(axis=1)
+        grid_count = 2 * (shape.sum(axis=1) - (d - axes))
+        expected = np.where(rows["grid"] == 1, grid_count, n * (rows["dim"] + 1.0))
+        own_weights = (rows["grid"] == 1) & (rows["count"] == grid_count + n)
+        sound = (rows["grid"] <= 1) & (rows["dim"] >= 1) & (rows["dim"] <= d) & (shape >= 1).all(axis=1)
+        sound &= (rows["count"] == expected) | own_weights
+        sound &= _within(rows["start"], rows["count"], coordinates) & (n < 2**53)
+        if not (len(rows) and len(pairs) and sound.all()):
+            raise ValueError(f"discretization {int(np.argmin(sound)) if len(rows) else 0} makes no sense")
+        self.sizes = n.astype(np.int64)
+        sound = pairs["split"] < len(SPLITS)
+        for side, channels, length in (("input", self.inputs, inputs), ("output", self.outputs, outputs)):
+            at = pairs[f"{side}_at"]
+            sound &= (at >= 0) & (at < len(rows))
+            counts = n[np.clip(at, 0, len(rows) - 1)] * len(channels)
+            sound &= _within(pairs[f"{side}_start"], counts, length) & (len(channels) > 0)
+        if not sound.all():
+            raise ValueError(f"pair {int(np.argmin(sound))} makes no sense")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _same_file, (self.path, self.content_hash)
+
+    # ------------------------------------------------------------------ numbers
+
+    def places(self, row: int) -> tuple[int, int]:
+        """Discretizations of input and output of a pair, as rows of their table."""
+        pair = self.pairs[row]
+        return int(pair["input_at"]), int(pair["output_at"])
+
+    def batch(self, rows: Sequence[int]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Values `(b, n, c)` of input and output of pairs that share their discretizations."""
+        input_at, output_at = self.places(rows[0])
+        given, wanted = (
+            np.empty((len(rows), self.sizes[at], len(channels)), self.metadata["precision"])
+            for at, channels in ((input_at, self.inputs), (output_at, self.outputs))
+        )
+        _, inputs, outputs = self._streams
+        for i, row in enumerate(rows):
+            pair, digest = self.pairs[row], hashlib.sha256()
+            for array, stream, start in ((given, inputs, "input_start"), (wanted, outputs, "output_start")):
+                first = int(pair[start])
+                with damage(self.path, f"is damaged: pair {row} cannot be read"):
+                    array[i] = stream[first : first + array[i].size].reshape(array[i].shape)
+                digest.update(array[i].data)
+            if digest.digest() != pair["sha256"].tobytes():
+                raise CorruptFileError(f"{self.path} is damaged: the values of pair {row} do not match their hash")
+        return given, wanted
+
+    def discretization(self, row: int) -> Discretization:
+        """The discretization of this row; the same object as long as anything uses it."""
+        made = self._alive.get(row)
+        if made is None:
+            packed, start = self._packed(row), int(self.rows[row]["start"])
+            with damage(self.path, f"is damaged: discretization {row} cannot be read"):
+                packed.numbers[:] = self._streams[0][start : start + len(packed.numbers)]
+            if packed.digest() != self.rows[row]["sha256"].tobytes():
+                raise CorruptFileError(f"{self.path} is damaged: discretization {row} does not match its hash")
+            made = self._alive.setdefault(row, unpack(packed))
+        self._kept[row] = made
+        self._kept.move_to_end(row)
+        while len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+        return made
+
+    def _packed(self, row: int) -> Packed:
+        """A discretization with room for its numbers."""
+        entry = self.rows[row]
+        d, grid = int(entry["dim"]), bool(entry["grid"])
+        return Packed(
+            grid=grid,
+            shape=tuple(entry["shape"][: d if grid else 1].tolist()),
+            periodic=tuple(bool(flag) for flag in entry["periodic"][:d]),
+            bounds=entry["bounds"][:d].copy(),
+            numbers=np.empty(int(entry["count"])),
+        )
+
+    @property
+    def _streams(self) -> list[h5py.Dataset]:
+        """The data sets of coordinates, inputs and outputs; each process opens its own."""
+        if self._process != os.getpid():
+            self._handles, self._process = _same_file(self.path, self.content_hash)._handles, os.getpid()
+        return self._handles
+
+
+def _same_file(path: str, content: str) -> DataFile:
+    file = DataFile(path)
+    if file.content_hash != content:
+        raise CorruptFileError(f"{path} has changed since it was loaded; load it again")
+    return file
+
+
+def _within(start: NDArray[Any], count: NDArray[Any], length: int) -> NDArray[np.bool_]:
+    inside: NDArray[np.bool_] = (start >= 0) & (count >= 0) & (start.astype(np.float64) + count <= length)
+    return inside

@@ -1,0 +1,162 @@
+"""A folder of CSV files: one irregular sample each, or one for its input and one for its output."""
+
+import csv
+import math
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from iaenet.data.reading.channel_names import Names, name_list
+from iaenet.data.reading.files import existing_file, files_in, missing, reading
+from iaenet.data.reading.imported import Imported
+from iaenet.data.reading.sample_files import assemble
+from iaenet.data.reading.sample_points import Array, Bounds, Periodic, Place, PointSet, Rule
+from iaenet.errors import InvalidInputError
+
+
+def read_csv_folder(
+    path: str | Path,
+    *,
+    coordinates: Names,
+    inputs: Names,
+    outputs: Names,
+    output_coordinates: Names | None = None,
+    separate: bool = False,
+    delimiter: str = ",",
+    bounds: Bounds = None,
+    periodic: Periodic = False,
+    rule: Rule = "cells",
+    units: Mapping[str, str] | None = None,
+) -> Imported:
+    """Pairs from files whose first row names the columns and whose other rows are points, in any order.
+
+    coordinates, inputs, outputs: names of columns.
+    separate: inputs and outputs lie at different points, in `NAME_input.csv` and `NAME_output.csv`. Default False: each
+        file is a sample, with inputs and outputs in the same rows.
+    output_coordinates: columns of the output's points. Default: `coordinates`.
+    delimiter: between cells. Default ",".
+    bounds, periodic, rule, units: as for `read_npz`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     for name, rows in ("s1", "0.1,1,2\\n0.7,3,4\\n"), ("s2", "0.3,5,6\\n0.2,7,8\\n0.9,9,10\\n"):
+    ...         _ = Path(folder, f"{name}.csv").write_text("x,a,u\\n" + rows)
+    ...     pairs = read_csv_folder(folder, coordinates="x", inputs="a", outputs="u").pairs
+    ...     [pair[1].values[:, 0].tolist() for pair in pairs]
+    [[2.0, 4.0], [6.0, 8.0, 10.0]]
+    """
+    if len(delimiter) != 1:
+        raise InvalidInputError(f"delimiter must be one character, got {delimiter!r}")
+    files = files_in(path, (".csv",))
+    output_files = files
+    if separate:
+        files, output_files = _in_pairs(Path(path), files)
+    places = name_list(coordinates)
+    output_places = places if output_coordinates is None else name_list(output_coordinates)
+    tables = lru_cache(maxsize=4)(lambda file: read_table(file, delimiter))
+    sides = [
+        _CsvSide(files, tables, places, name_list(inputs)),
+        _CsvSide(output_files, tables, output_places, name_list(outputs)),
+    ]
+    return assemble(
+        lambda sample: str(files[sample]),
+        len(files),
+        *sides,
+        bounds=bounds,
+        periodic=periodic,
+        rule=rule,
+        units=units,
+        provenance={
+            "reader": "csv",
+            "source": str(path),
+            "bytes": sum(file.stat().st_size for file in {*files, *output_files}),
+        },
+    )
+
+
+class _CsvSide:
+    """Columns of all files, by name."""
+
+    per_sample = True
+
+    def __init__(
+        self, files: list[Path], tables: Callable[[Path], "Table"], coordinates: list[str], names: list[str]
+    ) -> None:
+        if not coordinates or not names:
+            raise InvalidInputError("name at least one column as coordinate, one as input and one as output")
+        self._files = files
+        self._coordinates = coordinates
+        self._tables = tables
+        self.names = names
+
+    def place(self, sample: int) -> Place:
+        return PointSet(columns(self._files[sample], self._tables(self._files[sample]), self._coordinates))
+
+    def values(self, sample: int) -> Array:
+        return columns(self._files[sample], self._tables(self._files[sample]), self.names)
+
+
+Table = tuple[list[str], list[tuple[int, list[str]]]]
+
+
+def columns(file: Path, table: Table, names: list[str]) -> Array:
+    """The columns of these names, `(rows, names)`."""
+    header, rows = table
+    index = []
+    for name in names:
+        if name not in header:
+            raise missing(file, "column", name, header)
+        index.append(header.index(name))
+    return np.array(
+        [[_number(file, row, name, cells[at]) for name, at in zip(names, index, strict=True)] for row, cells in rows]
+    )
+
+
+def read_table(file: Path, delimiter: str) -> Table:
+    """The names of the columns, and the rows with their numbers as an editor counts them."""
+    existing_file(file)
+    with reading(file, "CSV"), file.open(newline="", encoding="utf-8-sig") as stream:
+        reader = csv.reader(stream, delimiter=delimiter, strict=True)
+        header = [name.strip() for name in next(reader, [])]
+        rows = [(reader.line_num, cells) for cells in reader if cells]
+    if len(set(header)) < len(header):
+        twice = next(name for name in header if header.count(name) > 1)
+        raise InvalidInputError(f"{file}: row 1: two columns have the name {twice!r}")
+    for row, cells in rows:
+        if len(cells) != len(header):
+            raise InvalidInputError(
+                f"{file}: row {row}: {len(cells)} cells, but row 1 names {len(header)} columns: {', '.join(header)}"
+            )
+    if not rows:
+        raise InvalidInputError(f"{file}: no rows below the names of the columns")
+    return header, rows
+
+
+def _number(file: Path, row: int, column: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = None
+    if number is None or "_" in text:  # Python reads 1_000 as a number; no other program does
+        what = "is empty" if not text.strip() else f"{text.strip()!r} is not a number"
+        raise InvalidInputError(f"{file}: row {row}, column {column!r}: {what}")
+    if not math.isfinite(number):
+        raise InvalidInputError(f"{file}: row {row}, column {column!r}: is {number}")
+    return number
+
+
+def _in_pairs(folder: Path, files: list[Path]) -> tuple[list[Path], list[Path]]:
+    """The files NAME_input.csv and NAME_output.csv, in the same order."""
+    found: dict[str, dict[str, Path]] = {}
+    for file in files:
+        name, _, role = file.stem.rpartition("_")
+        if role not in ("input", "output") or not name:
+            raise InvalidInputError(f"{file}: separate files must have names like NAME_input.csv and NAME_output.csv")
+        found.setdefault(name, {})[role] = file
+    for name, pair in found.items():
+        if len(pair) < 2:
+            lacking = "output" if "input" in pair else "input"
+            raise InvalidInputError(f"{folder}: {name}_{lacking}.csv is missing beside {name}_{next(iter(pair))}.csv")
+    return [pair["input"] for pair in found.values()], [pair["output"] for pair in found.values()]

@@ -1,0 +1,138 @@
+"""Generic HDF5: named data sets with all samples stacked, or one group for each sample."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import h5py
+from numpy.typing import NDArray
+
+from iaenet.data.reading.channel_names import Names, chosen, name_list
+from iaenet.data.reading.files import missing, natural, reading
+from iaenet.data.reading.hdf5_file import Hdf5Array, Hdf5Arrays, dataset_names, open_hdf5, plain_attributes
+from iaenet.data.reading.imported import Imported
+from iaenet.data.reading.sample_files import ArraySide, ChannelAxis, SampledArray, Slices, assemble
+from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
+from iaenet.data.reading.stacks import read_stacks
+from iaenet.errors import InvalidInputError
+
+
+def read_hdf5(
+    path: str | Path,
+    *,
+    inputs: Names,
+    outputs: Names,
+    coordinates: Names | None = None,
+    output_coordinates: Names | None = None,
+    groups: str | None = None,
+    dim: int | None = None,
+    channels: ChannelAxis = "last",
+    sample_axis: int = 0,
+    bounds: Bounds = None,
+    periodic: Periodic = False,
+    rule: Rule = "cells",
+    units: Mapping[str, str] | None = None,
+) -> Imported:
+    """Pairs from data sets `(samples, s1, ..., sd)`, or from groups that hold one sample each.
+
+    groups: the group whose groups are the samples, "/" for those at the top of the file; names of data sets are then
+        inside a sample's group (`grid/x`), and samples may differ in their points. Default None: samples are stacked.
+
+    The other options are those of `read_npz`. Samples are read when they are asked for. Attributes of the file that are
+    one number or text become parameters.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with h5py.File(Path(folder, "run.h5"), "w") as file:
+    ...         for name, n in ("s0", 5), ("s1", 9):
+    ...             file[f"{name}/x"], file[f"{name}/u"] = [i / n for i in range(n)], [0.0] * n
+    ...     options = {"coordinates": "x", "inputs": "u", "outputs": "u", "groups": "/"}
+    ...     [pair[0].discretization.n for pair in read_hdf5(Path(folder, "run.h5"), **options).pairs]
+    [5, 9]
+    """
+    file = open_hdf5(path)
+    with reading(path, "HDF5"):
+        parameters = plain_attributes(file)
+        arrays = Hdf5Arrays(file) if groups is None else SampleGroups(file, groups)
+    provenance = {"reader": "hdf5", "source": str(path), "bytes": Path(path).stat().st_size}
+    if isinstance(arrays, Hdf5Arrays):
+        return read_stacks(
+            path,
+            arrays,
+            inputs=inputs,
+            outputs=outputs,
+            coordinates=coordinates,
+            output_coordinates=output_coordinates,
+            dim=dim,
+            channels=channels,
+            sample_axis=sample_axis,
+            bounds=bounds,
+            periodic=periodic,
+            rule=rule,
+            units=units,
+            parameters=parameters,
+            provenance=provenance,
+        )
+    samples = arrays
+    places = [name_list(coordinates), name_list(output_coordinates if output_coordinates is not None else coordinates)]
+    sides = [
+        ArraySide(
+            samples.where(0),
+            [samples.array(name) for name in where],
+            [(item, samples.array(item.name)) for item in chosen(names, role, samples.datasets)],
+            dim,
+            channels,
+        )
+        for names, role, where in zip((inputs, outputs), ("inputs", "outputs"), places, strict=True)
+    ]
+    return assemble(
+        samples.where,
+        len(samples.names),
+        *sides,
+        bounds=bounds,
+        periodic=periodic,
+        rule=rule,
+        units=units,
+        parameters=parameters,
+        provenance=provenance,
+    )
+
+
+class SampleGroups:
+    """The groups within a group, one sample each, in order of name."""
+
+    def __init__(self, file: h5py.File, within: str = "/") -> None:
+        self._file = file
+        if within not in file or not isinstance(file[within], h5py.Group):
+            raise InvalidInputError(f"{file.filename}: no group {within!r}")
+        self._within = file[within].name.rstrip("/")
+        self.names = sorted((name for name, item in file[within].items() if isinstance(item, h5py.Group)), key=natural)
+        if not self.names:
+            raise InvalidInputError(f"{file.filename}: no groups within {within!r}, so no samples")
+        self.datasets = dataset_names(file[self._path(0)])
+        self._last: tuple[str, Hdf5Array] | None = None
+
+    def where(self, sample: int) -> str:
+        """The name of a sample in messages."""
+        return f"{self._file.filename}: sample {self._path(sample)!r}"
+
+    def array(self, name: str) -> SampledArray:
+        """The data set of that name in every group."""
+
+        def read(sample: int, slices: Slices) -> NDArray[Any]:
+            return self._open(sample, name)[slices]
+
+        return SampledArray(name, lambda sample: self._open(sample, name).shape, self._open(0, name).dtype, read)
+
+    def _path(self, sample: int) -> str:
+        return f"{self._within}/{self.names[sample]}"
+
+    def _open(self, sample: int, name: str) -> Hdf5Array:
+        path = f"{self._path(sample)}/{name}"
+        if self._last is not None and self._last[0] == path:
+            return self._last[1]
+        if path not in self._file:
+            there = dataset_names(self._file[self._path(sample)])
+            raise missing(self._file.filename, "data set", path, [f"{self._path(sample)}/{each}" for each in there])
+        self._last = (path, Hdf5Array(self._file, path))
+        return self._last[1]

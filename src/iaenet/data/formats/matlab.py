@@ -1,0 +1,151 @@
+"""MATLAB `.mat` files: version 5 and before by scipy, version 7.3 as the HDF5 that it is, with its axes reversed."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import scipy.io
+from numpy.typing import NDArray
+
+from iaenet.data.reading.array_layout import check_numbers
+from iaenet.data.reading.channel_names import Names, name_list
+from iaenet.data.reading.files import existing_file, missing, reading, refuse_beyond_memory
+from iaenet.data.reading.hdf5_file import Hdf5Array, open_hdf5
+from iaenet.data.reading.imported import Imported
+from iaenet.data.reading.sample_files import ChannelAxis
+from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
+from iaenet.data.reading.stacks import Stack, read_stacks
+from iaenet.errors import InvalidInputError
+
+NUMBERS = {"double", "single", "logical", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
+
+
+def read_matlab(
+    path: str | Path,
+    *,
+    inputs: Names,
+    outputs: Names,
+    coordinates: Names | None = None,
+    output_coordinates: Names | None = None,
+    dim: int | None = None,
+    channels: ChannelAxis = "last",
+    sample_axis: int = 0,
+    bounds: Bounds = None,
+    periodic: Periodic = False,
+    rule: Rule = "cells",
+    units: Mapping[str, str] | None = None,
+) -> Imported:
+    """Pairs from the arrays of a `.mat` file, with the axes that MATLAB shows: `size(a)` is `(samples, s1, ..., sd)`.
+
+    The options are those of `read_npz`. Vectors `(1, n)` and `(n, 1)` serve as axes. Arrays of version 7.3 are read
+    when samples are asked for, others whole. Cells, structures, objects, functions, text and sparse matrices are
+    refused.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     scipy.io.savemat(Path(folder, "burgers.mat"), {"a": np.zeros((4, 64)), "u": np.ones((4, 64))})
+    ...     len(read_matlab(Path(folder, "burgers.mat"), inputs="a", outputs="u", periodic=True).pairs)
+    4
+    """
+    file = existing_file(path)
+    vectors = {*name_list(coordinates), *name_list(output_coordinates)}
+    return read_stacks(
+        file,
+        _Version73(file, vectors) if h5py.is_hdf5(file) else _Version5(file, vectors),
+        inputs=inputs,
+        outputs=outputs,
+        coordinates=coordinates,
+        output_coordinates=output_coordinates,
+        dim=dim,
+        channels=channels,
+        sample_axis=sample_axis,
+        bounds=bounds,
+        periodic=periodic,
+        rule=rule,
+        units=units,
+        provenance={"reader": "mat", "source": str(file), "bytes": file.stat().st_size},
+    )
+
+
+class _Version5(Mapping[str, Stack]):
+    """The arrays of a file of version 4 or 5; classes and sizes are looked at before anything is read."""
+
+    def __init__(self, file: Path, vectors: set[str]) -> None:
+        self._file = file
+        self._vectors = vectors
+        self._loaded: dict[str, NDArray[Any]] = {}
+        with reading(file, "a MATLAB file"):
+            self._known = {name: (shape, kind) for name, shape, kind in scipy.io.whosmat(file)}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self._known:
+            raise missing(self._file, "array", name, list(self._known))
+        if name not in self._loaded:
+            shape, kind = self._known[name]
+            _check_class(self._file, name, kind)
+            size = 8
+            for length in shape:
+                size *= int(length)
+            refuse_beyond_memory(f"{self._file}: {name!r}", size)
+            with reading(f"{self._file}: {name!r}", "a MATLAB array"):
+                array = scipy.io.loadmat(self._file, variable_names=[name])[name]
+            check_numbers(f"{self._file}: {name!r}", array.dtype)
+            if kind in ("double", "single"):  # stored as bytes if they happen to be small whole numbers
+                array = array.astype(np.float64 if kind == "double" else np.float32)
+            self._loaded[name] = array.ravel() if name in self._vectors and _is_vector(array.shape) else array
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+class _Version73(Mapping[str, Stack]):
+    """The arrays of a file of version 7.3."""
+
+    def __init__(self, file: Path, vectors: set[str]) -> None:
+        self._file = open_hdf5(file)
+        self._vectors = vectors
+        self._opened: dict[str, Stack] = {}
+
+    def __getitem__(self, name: str) -> Stack:
+        if name not in self._opened:
+            with reading(f"{self._file.filename}: {name!r}", "a MATLAB array"):
+                self._look_at(name)
+            array = Hdf5Array(self._file, name, reverse=True)
+            vector = name in self._vectors and _is_vector(array.shape)
+            self._opened[name] = array[slice(None), slice(None)].ravel() if vector else array
+        return self._opened[name]
+
+    def _look_at(self, name: str) -> None:
+        """Refuse what is no array of numbers by its attributes."""
+        if name not in self._file:
+            raise missing(self._file.filename, "array", name, list(self))
+        found = self._file[name]
+        kind = found.attrs.get("MATLAB_class", b"double")
+        _check_class(self._file.filename, name, "sparse" if "MATLAB_sparse" in found.attrs else kind.decode())
+        if "MATLAB_empty" in found.attrs:
+            raise InvalidInputError(f"{self._file.filename}: {name!r} is empty")
+        if isinstance(found, h5py.Dataset) and found.dtype.names == ("real", "imag"):
+            check_numbers(f"{self._file.filename}: {name!r}", np.complex128)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._file if not name.startswith("#"))  # "#refs#" holds the contents of cells
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _check_class(file: object, name: str, kind: str) -> None:
+    if kind not in NUMBERS:
+        raise InvalidInputError(
+            f"{file}: {name!r} is of class {kind}, not an array of numbers; save it as full numeric arrays"
+        )
+
+
+def _is_vector(shape: tuple[int, ...]) -> bool:
+    return len(shape) == 2 and 1 in shape

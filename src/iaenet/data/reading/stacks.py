@@ -1,0 +1,156 @@
+"""Arrays that hold all samples along one axis, `(samples, ...)`, and the sources that such arrays come from."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iaenet.data.reading.array_layout import check_numbers
+from iaenet.data.reading.channel_names import Names, chosen, name_list
+from iaenet.data.reading.files import missing, refuse_beyond_memory
+from iaenet.data.reading.imported import Imported
+from iaenet.data.reading.sample_files import ArraySide, ChannelAxis, SampledArray, Slices, assemble
+from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
+from iaenet.errors import InvalidInputError
+
+BLOCK = 2**24  # bytes that are read at a time: one sample after the other would open every compressed chunk anew
+
+
+class Stack(Protocol):
+    """An array in a file, of which any part can be read."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    def __getitem__(self, index: tuple[slice, ...]) -> NDArray[Any]: ...
+
+
+class Blocks:
+    """One sample of a stack at a time, read in blocks of neighbouring samples.
+
+    >>> rows = Blocks(np.arange(6.0).reshape(2, 3), axis=1)
+    >>> rows.read(2, (slice(None),)).tolist()
+    [2.0, 5.0]
+    """
+
+    def __init__(self, stack: Stack, axis: int) -> None:
+        self._stack = stack
+        self._axis = axis
+        self._slices: Slices | None = None
+        self._start = 0
+        self._block: NDArray[Any] = np.empty(0)
+
+    def read(self, sample: int, slices: Slices) -> NDArray[Any]:
+        """The sample without its own axis, cut to the slices of the other axes."""
+        if slices != self._slices or not self._start <= sample < self._start + len(self._block):
+            sizes = [size for i, size in enumerate(self._stack.shape) if i != self._axis]
+            row = self._stack.dtype.itemsize
+            for size, part in zip(sizes, slices, strict=True):
+                row *= len(range(size)[part])
+            refuse_beyond_memory("array", row)
+            rows = max(1, BLOCK // max(row, 1))
+            self._start = sample - sample % rows
+            stop = min(self._start + rows, self._stack.shape[self._axis])
+            index = (*slices[: self._axis], slice(self._start, stop), *slices[self._axis :])
+            self._block = np.moveaxis(self._stack[index], self._axis, 0)
+            self._slices = slices
+        return self._block[sample - self._start]
+
+
+def read_stacks(
+    file: object,
+    stacks: Mapping[str, Stack],
+    *,
+    inputs: Names,
+    outputs: Names,
+    coordinates: Names | None = None,
+    output_coordinates: Names | None = None,
+    dim: int | None = None,
+    channels: ChannelAxis = "last",
+    sample_axis: int = 0,
+    bounds: Bounds = None,
+    periodic: Periodic = False,
+    rule: Rule = "cells",
+    units: Mapping[str, str] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    provenance: Mapping[str, Any] | None = None,
+) -> Imported:
+    """Pairs from stacks by name; the options are those of `read_npz`."""
+    picked = [chosen(names, role, list(stacks)) for names, role in ((inputs, "inputs"), (outputs, "outputs"))]
+    places = [name_list(coordinates), name_list(output_coordinates if output_coordinates is not None else coordinates)]
+    for name in [item.name for side in picked for item in side] + [name for side in places for name in side]:
+        if name not in stacks:
+            raise missing(file, "array", name, list(stacks))
+    lead = picked[0][0].name
+    count = _count(file, lead, stacks[lead].shape, sample_axis)
+    sides = []
+    for items, its_coordinates in zip(picked, places, strict=True):
+        arrays = []
+        for item in items:
+            found = _count(file, item.name, stacks[item.name].shape, sample_axis)
+            if found != count:
+                raise InvalidInputError(f"{file}: {item.name!r} has {found} samples, but {lead!r} has {count}")
+            arrays.append((item, stacked(item.name, stacks[item.name], sample_axis)))
+        shape = arrays[0][1].shape(0)
+        where = []
+        for name in its_coordinates:
+            stack = stacks[name]
+            own = _own_axis(stack.shape, count, shape, sample_axis, len(its_coordinates), channels == "first")
+            where.append(stacked(name, stack, sample_axis) if own else shared(name, stack))
+        sides.append(ArraySide(file, where, arrays, dim, channels))
+    return assemble(
+        lambda sample: f"{file}: sample {sample}",
+        count,
+        *sides,
+        bounds=bounds,
+        periodic=periodic,
+        rule=rule,
+        units=units,
+        parameters=parameters,
+        provenance=provenance or {},
+    )
+
+
+def stacked(name: str, stack: Stack, axis: int = 0) -> SampledArray:
+    """A stack as an array that every sample has one of."""
+    at = axis % len(stack.shape)
+    shape = stack.shape[:at] + stack.shape[at + 1 :]
+    return SampledArray(name, lambda _: shape, stack.dtype, Blocks(stack, at).read)
+
+
+def shared(name: str, stack: Stack) -> SampledArray:
+    """A stack as an array that all samples share."""
+    check_numbers(repr(name), stack.dtype)
+    whole = stack[(slice(None),) * len(stack.shape)]
+    return SampledArray(name, lambda _: whole.shape, stack.dtype, lambda _, slices: whole[slices], shared=True)
+
+
+def _count(file: object, name: str, shape: tuple[int, ...], axis: int) -> int:
+    if len(shape) < 2 or not -len(shape) <= axis < len(shape):
+        raise InvalidInputError(
+            f"{file}: {name!r} has shape {shape}, but needs an axis of samples (axis {axis}) and one or more of points"
+        )
+    if 0 in shape:
+        raise InvalidInputError(f"{file}: {name!r} is empty, shape {shape}")
+    return shape[axis]
+
+
+def _own_axis(shape: tuple[int, ...], count: int, values: tuple[int, ...], axis: int, names: int, first: bool) -> bool:
+    """Whether an array of coordinates has a sample axis of its own, rather than being shared by all samples.
+
+    `values` is the shape of one sample. A single array is `(samples, n)` or `(samples, n, d)`; several have the shape
+    of the space axes, with or without the sample axis.
+    """
+    if len(shape) < 2 or not -len(shape) <= axis < len(shape) or shape[axis] != count:
+        return False
+    at = axis % len(shape)
+    own = shape[:at] + shape[at + 1 :]
+    if names == 1:
+        return len(own) <= 2 and own[0] == values[-1 if first else 0]
+
+    def fits(part: tuple[int, ...]) -> bool:
+        return part == (values[len(values) - len(part) :] if first else values[: len(part)])
+
+    return fits(own) and not fits(shape)

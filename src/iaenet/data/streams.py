@@ -1,0 +1,106 @@
+"""Rows of numbers that grow in an HDF5 file, on a disk that may be full."""
+
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from iaenet.data.file_format import CHUNK
+
+
+class Disk(io.FileIO):
+    """A file whose failures wait for `check`, or for the end of a `with` block.
+
+    HDF5 cannot close a file that it cannot write, and at last ends the process with a segmentation fault. So it is told
+    that all went well, and the writer hears of it from here.
+
+    >>> with open("/dev/null", "r+b") as null:
+    ...     Disk(null.fileno(), "a.h5").write(b"1234")
+    4
+    """
+
+    def __init__(self, beside: Path | int, path: str | os.PathLike[str]) -> None:
+        super().__init__(beside, "r+", closefd=not isinstance(beside, int))
+        self.path = os.fspath(path)
+        self.failure: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        """Write all of it, if nothing failed before."""
+        rest = memoryview(data).cast("B")
+        size = len(rest)
+        try:
+            while len(rest) and self.failure is None:
+                rest = rest[super().write(rest) :]
+        except OSError as failure:
+            self.failure = failure
+        return size
+
+    def truncate(self, size: int | None = None) -> int:
+        """Set the length, if that is possible."""
+        try:
+            return super().truncate(size)
+        except OSError as failure:
+            self.failure = self.failure or failure
+            return size or 0
+
+    def check(self) -> None:
+        """Raise what went wrong, in the name of the file that was to be written."""
+        if self.failure is not None:
+            raise OSError(self.failure.errno, f"could not be written: {self.failure.strerror}", self.path)
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.close()
+        if error is None:
+            self.check()
+
+
+class Stream:
+    """A growing row of numbers, written by whole chunks, each with a checksum.
+
+    >>> with h5py.File("any", "w", driver="core", backing_store=False) as file:
+    ...     stream = Stream(file, "numbers", np.dtype("<f4"))
+    ...     starts = stream.append(np.ones(3)), stream.append(np.ones(2))
+    ...     stream.close()
+    ...     starts, file["numbers"].shape
+    ((0, 3), (5,))
+    """
+
+    def __init__(self, file: h5py.File, name: str, dtype: np.dtype[Any]) -> None:
+        self.file, self.name, self.dtype = file, name, dtype
+        self.length = 0  # of all that was appended
+        self._waiting: list[NDArray[Any]] = []
+        self._dataset: h5py.Dataset | None = None
+
+    def append(self, numbers: NDArray[Any]) -> int:
+        """Add numbers at the end; gives where they start."""
+        start, written = self.length, 0 if self._dataset is None else len(self._dataset)
+        self._waiting.append(np.array(numbers, dtype=self.dtype))
+        self.length += len(numbers)
+        if self.length - written >= 64 * CHUNK:
+            self._write((self.length - written) // CHUNK * CHUNK)
+        return start
+
+    def close(self) -> None:
+        """Write what is left."""
+        self._write(self.length - (0 if self._dataset is None else len(self._dataset)))
+
+    def _write(self, count: int) -> None:
+        numbers = np.concatenate(self._waiting)
+        if self._dataset is None:
+            self._dataset = self.file.create_dataset(
+                self.name,
+                shape=(0,),
+                maxshape=(None,),
+                chunks=(min(CHUNK, len(numbers)),),
+                dtype=self.dtype,
+                fletcher32=True,
+                track_times=False,
+            )
+        old = len(self._dataset)
+        self._dataset.resize(old + count, axis=0)
+        self._dataset[old:] = numbers[:count]
+        self._waiting = [numbers[count:]]

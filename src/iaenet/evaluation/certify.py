@@ -1,0 +1,207 @@
+"""Measuring the invariance of a model: the same functions on other grids, points, orders and in other company."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from iaenet.data.dataset import Dataset
+from iaenet.errors import InvalidInputError
+from iaenet.evaluation.certificate import Certificate, Line, Thresholds, fitted_order
+from iaenet.evaluation.evaluate import Progress, only_split
+from iaenet.evaluation.resolution_study import Rung, permuted, rungs
+from iaenet.evaluation.study_results import Answer, answer, difference, differences, drawn, mismatch
+from iaenet.functions.field import Field
+from iaenet.models.inference import Ask, ask
+from iaenet.training.batches import stream
+
+FEW = 4  # functions in the tests of order and company
+
+
+def certify(
+    model: Ask,
+    dataset: Dataset,
+    *,
+    ladder: Sequence[int] | None = None,
+    training_resolution: int | None = None,
+    thresholds: Thresholds | None = None,
+    samples: int = 16,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Certificate:
+    """Whether the output depends on the function and not on how it is sampled: `Thresholds` says what that means.
+
+    ladder: resolutions to compare, see `rungs`. Default: those of the data.
+    training_resolution: resolution that the model was trained on. Coarser grids are shown but not judged: they may not
+        carry what the input is made of. Default: unknown; the resolution of the smallest error stands for it, and all
+        resolutions in the data are judged.
+    thresholds: limits. Default `Thresholds()`.
+    samples: how many, spread over the data set. Default 16.
+    seed: of random points and orders. Default 0.
+    progress: called with the numbers of steps done and in all.
+
+    A discretization that the model refuses is a line that fails, with the reason.
+
+    >>> import tempfile
+    >>> from iaenet import Discretization, load_dataset, write_dataset
+    >>> from iaenet.data.problems.problem import Channel
+    >>> grid = Discretization.uniform(64, periodic=True)
+    >>> wave = Field(grid, torch.sin(2 * torch.pi * grid.points).float())
+    >>> def mean_removed(field, at=None):
+    ...     if not isinstance(field, Field):
+    ...         return [mean_removed(one) for one in field]
+    ...     mean = field.discretization.integrate(field.values)[..., None, :]
+    ...     return Field(field.discretization, field.values - mean)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     channels = {"inputs": [Channel("a")], "outputs": [Channel("u")]}
+    ...     write_dataset(f"{folder}/a.h5", [(wave, wave)], splits=["test"], **channels)
+    ...     certify(mean_removed, load_dataset(f"{folder}/a.h5")).passed
+    True
+    """
+    split = only_split(dataset)
+    if samples < 1:
+        raise InvalidInputError(f"samples must be at least 1, got {samples}")
+    limits = thresholds or Thresholds()
+    chosen = np.unique(np.linspace(0, dataset.samples - 1, min(samples, dataset.samples)).round().astype(int)).tolist()
+    steps = rungs(dataset, chosen, ladder, seed)
+    own = {rung.resolution for rung in steps if rung.ratio == 1}
+    if training_resolution is None and len(own) == 1:
+        (training_resolution,) = own
+    answers: list[Answer] = []
+    for number, rung in enumerate(steps):
+        answers.append(answer(model, rung))
+        if progress is not None:
+            progress(number + 1, len(steps))
+    lines = [_refused(one.rung, one.refused) for one in answers if one.refused]
+    accepted = [one for one in answers if not one.refused]
+    facts = len(chosen), split, dataset.content_hash
+    if not accepted:
+        return Certificate(tuple(lines), limits, "none", "none", None, *facts)
+    finest, home = accepted[-1], _home(accepted, training_resolution)
+    spared = {one.rung.name: _spared(one.rung, training_resolution) for one in accepted}
+    limit = limits.mismatch_limit(home.error)
+    for one in accepted[:-1]:
+        lines.append(_judged("mismatch", one.rung, mismatch(model, one, finest), limit, spared[one.rung.name]))
+    lines += _order(finest.rung, lines, limits, limit)
+    for one in accepted:
+        if one is not home and one.error is not None and home.error is not None:
+            ratio = _ratio(one.error, home.error, limits)
+            lines.append(_judged("error ratio", one.rung, ratio, limits.error_ratio, spared[one.rung.name]))
+    lines += _random(model, finest, home, limits, seed)
+    lines += [_permuted(model, home, limits, seed), _ragged(model, accepted, home, limits)]
+    return Certificate(tuple(lines), limits, finest.rung.name, home.rung.name, home.error, *facts)
+
+
+def _home(accepted: list[Answer], training: int | None) -> Answer:
+    """The training grid; if it is not known or not there, what is nearest to it."""
+    own = [one for one in accepted if one.rung.ratio == 1] or accepted
+    among = [one for one in own if one.error is not None] or own
+    if training is None:
+        return min(among, key=lambda one: one.error or 0.0)
+    return min(among, key=lambda one: abs(math.log((one.rung.resolution or training) / training)))
+
+
+def _spared(rung: Rung, training: int | None) -> str:
+    """Why a rung is not judged, if it is not."""
+    if training is not None and rung.resolution is not None:
+        return "coarser than the training grid" if rung.resolution < training else ""
+    return "fewer points than the data have" if rung.ratio < 1 else ""
+
+
+def _judged(test: str, rung: Rung, value: float, limit: float, spared: str = "", random: bool = False) -> Line:
+    return Line(test, rung.name, value, limit, None if spared else value <= limit, spared, rung.size, random)
+
+
+def _refused(rung: Rung, reason: str, random: bool = False) -> Line:
+    return Line("mismatch", rung.name, None, None, False, reason, rung.size, random)
+
+
+def _ratio(error: float, unit: float, limits: Thresholds) -> float:
+    return max(error, limits.rounding) / max(unit, limits.rounding)
+
+
+def _order(finest: Rung, lines: list[Line], limits: Thresholds, limit: float) -> list[Line]:
+    """The order at which the mismatch falls, from at least two grids that are coarser than the finest."""
+    grids = [line for line in lines if line.value is not None and line.size is not None and line.size < finest.size]
+    if len(grids) < 2:
+        return []
+    on = f"{grids[0].on} to {grids[-1].on}"
+    judged = [line.value or 0.0 for line in grids if line.passed is not None]
+    values = [max(line.value or 0.0, limits.rounding) for line in grids]
+    # Up to the first that is lost in rounding: those after it say nothing about the order.
+    count = next((i + 1 for i, value in enumerate(values) if value <= limits.rounding), len(values))
+    if count == 1:
+        note = "the mismatch is that of rounding"
+        return [Line("order", on, None, limits.order, True if judged else None, note)]
+    order, _ = fitted_order([line.size or 0.0 for line in grids[:count]], values[:count], finest.size)
+    if not judged:
+        return [Line("order", on, order, limits.order, None, grids[0].note)]
+    small = order < limits.order and max(judged) <= limit / 10
+    note = "the mismatch is below a tenth of its limit" if small else ""
+    return [Line("order", on, order, limits.order, small or order >= limits.order, note)]
+
+
+def _random(model: Ask, finest: Answer, home: Answer, limits: Thresholds, seed: int) -> list[Line]:
+    """Mismatch and error ratio on random points of the finest inputs, as many as the training grid has."""
+    places = [given.discretization for given in finest.rung.given]
+    counts = [given.discretization.n for given in home.rung.given]
+    name = f"{counts[0]} random points" if len(set(counts)) == 1 else "as many random points"
+    if any(at.axes is None for at in places):
+        counts, name = [min(at.n, max(2, 9 * at.n // 10)) for at in places], "9/10 of the points"
+    elif any(at.n < 2 * count for at, count in zip(places, counts, strict=True)):
+        note = f"the finest grid has only {places[0].n} points to choose from"
+        return [Line("mismatch", name, None, None, None, note, random=True)]
+    rung = drawn(finest, counts, name, seed)
+    found = answer(model, rung)
+    if found.refused:
+        return [_refused(rung, found.refused, random=True)]
+    channels = found.found[0].channels
+    before, known = ([_channels(one, part) for one in rung.wanted] for part in (slice(channels), slice(channels, None)))
+    limit = limits.mismatch_limit(home.error, random=True)
+    lines = [_judged("mismatch", rung, difference(found.found, before), limit, random=True)]
+    if home.error is not None and finest.rung.wanted:
+        ratio = _ratio(difference(found.found, known), home.error, limits)
+        lines.append(_judged("error ratio", rung, ratio, limits.random_ratio, random=True))
+    return lines
+
+
+def _permuted(model: Ask, home: Answer, limits: Thresholds, seed: int) -> Line:
+    """Points in another order give the same values in that order."""
+    on = f"{home.rung.name}, as points"
+    worst = 0.0
+    try:
+        for i, (given, at) in enumerate(list(zip(home.rung.given, home.rung.at, strict=True))[:FEW]):
+            n = given.discretization.n
+            order = torch.randperm(n, generator=stream(seed, "order", i))
+            one, other = permuted(given, torch.arange(n)), permuted(given, order)
+            if at.key == given.discretization.key:
+                true = ask(model, one, None)
+                found = ask(model, other, None)
+                true = Field.unchecked(found.discretization, true.values[order])
+            else:
+                true, found = ask(model, one, at), ask(model, other, at)
+            worst = max(worst, *differences([found], [true]))
+    except InvalidInputError as reason:
+        return Line("permuted points", on, None, limits.rounding, False, str(reason))
+    return Line("permuted points", on, worst, limits.rounding, worst <= limits.rounding)
+
+
+def _ragged(model: Ask, accepted: list[Answer], home: Answer, limits: Thresholds) -> Line:
+    """A function gives the same in a batch with others, on the same points and on other ones, as alone."""
+    fields, places = [], []
+    for i, one in enumerate([home, *accepted[:FEW]]):
+        fields.append(one.rung.given[i % len(one.rung.given)])
+        places.append(one.rung.at[i % len(one.rung.at)])
+    on = f"{len(fields)} functions"
+    try:
+        together = ask(model, fields, places)
+        alone = [ask(model, field, at) for field, at in zip(fields, places, strict=True)]
+    except InvalidInputError as reason:
+        return Line("ragged batch", on, None, limits.rounding, False, str(reason))
+    worst = max(differences(together, alone))
+    return Line("ragged batch", on, worst, limits.rounding, worst <= limits.rounding)
+
+
+def _channels(field: Field, part: slice) -> Field:
+    return Field.unchecked(field.discretization, field.values[:, part])

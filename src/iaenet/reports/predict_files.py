@@ -1,0 +1,185 @@
+"""Predictions from files to files, in the formats that can be imported."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from iaenet.data.problems.problem import Channel
+from iaenet.data.reading.channel_names import name_list
+from iaenet.data.reading.inputs import Given, format_of, read_inputs, remembered
+from iaenet.data.reading.point_files import read_points
+from iaenet.data.reading.sample_points import Rule
+from iaenet.data.summary import label
+from iaenet.data.writing import WHOLE, Output, Sample, choose, write
+from iaenet.data.writing.output import coordinate_names
+from iaenet.data.writing.target import apart
+from iaenet.errors import InvalidInputError
+from iaenet.evaluation.input_checks import channels_of
+from iaenet.evaluation.predict import Target, predictions, targets, watching
+from iaenet.functions.field import Field
+from iaenet.models.operator import Operator
+from iaenet.reports.plots import Panel, draw_panels, save
+
+DRAWN = 3  # samples in a picture
+
+
+def predict_files(
+    operator: Operator,
+    source: str | Path,
+    output: str | Path,
+    *,
+    at: str | Path | int | tuple[int, ...] | None = None,
+    picture: str | Path | None = None,
+    format: str | None = None,
+    output_format: str | None = None,
+    origin: dict[str, Any] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    **options: Any,
+) -> str:
+    """Predict from the inputs in `source`, write `output`, and tell what was written, with notes on what to mind.
+
+    at: a grid such as 256 or (64, 64), or a CSV or npz file with coordinates. Default: the input's own points.
+    picture: PNG to draw of some samples. Default: none.
+    format, output_format: Default: by the names of the files, see `read_inputs` and `data.writing.target.choose`.
+    origin: what the output should say of where it comes from, beside the input.
+    options: how to read the input, as for `iaenet import`; `split` and `resolution` of our own data files.
+
+    >>> import tempfile, torch
+    >>> from iaenet import IAENet
+    >>> from iaenet.functions.normalizer import Normalizer
+    >>> same = Normalizer([0.0], [1.0])
+    >>> metadata = {"inputs": [{"name": "a"}], "outputs": [{"name": "u"}]}
+    >>> operator = Operator(IAENet(1, 1, blocks=1), same, same, metadata)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "a.csv").write_text("x,a\\n0.1,1.0\\n0.5,2.0\\n0.9,3.0\\n")
+    ...     _ = predict_files(operator, f"{folder}/a.csv", f"{folder}/u.csv", coordinates="x")
+    ...     Path(folder, "u.csv").read_text().splitlines()[0]
+    'x,u'
+    """
+    kind = format_of(source) if format is None else format
+    target = choose(output, kind, output_format)
+    file = at if isinstance(at, str | Path) else None
+    for path in (output, picture):
+        if path is not None:
+            apart(path, [source] if file is None else [source, file])
+    if picture is not None:
+        _check_picture(Path(picture), Path(output))
+    given, where = _read(operator, source, kind, at, target.family == "data", options)
+    count = len(given.fields)
+    if count > 1 and not target.folder and target.family not in WHOLE:
+        raise InvalidInputError(
+            f"{output}: {count} samples, but a {target.suffix} file holds one; give the name of a folder"
+        )
+    outputs = channels_of(operator, "outputs")
+    watch, seen = watching(operator), Seen(outputs)
+    drawn = set(np.linspace(0, count - 1, DRAWN).round().astype(int).tolist()) if picture is not None else set()
+    rows: dict[str, list[Panel]] = {}
+
+    def samples() -> Iterator[Sample]:
+        made = predictions(operator, given.fields, where, watch, given.where)
+        for i, (start, end) in enumerate(made):
+            seen.add(end)
+            if i in drawn:
+                rows[given.names[i]] = _panels("input", given.channels, start) + _panels("predicted", outputs, end)
+            own = end.discretization is start.discretization
+            yield Sample(given.names[i], start, end, given.mesh(i) if own and given.mesh is not None else None)
+            if progress is not None:
+                progress(i + 1, count)
+
+    write(
+        target,
+        Output(
+            samples(),
+            given.channels,
+            outputs,
+            coordinate_names(given.coordinates, given.fields[0].discretization.dim, outputs),
+            suffix=target.suffix,
+            origin={"input": str(source), **(origin or {})},
+            splits=given.splits or ["test"] * count,
+            along=given.options.get("sample") or "sample",
+            delimiter=given.options.get("delimiter") or ",",
+        ),
+    )
+    lines = [f"{output}: {seen.text}", *seen.ranges]
+    lines += [f"note: {note}" for note in [*_units(operator, given), *watch.notes]]
+    if picture is not None:
+        save(draw_panels(list(rows.values()), list(rows)), picture)
+        lines.append(f"picture: {picture}")
+    return "\n".join(lines)
+
+
+def _read(
+    operator: Operator, source: str | Path, kind: str, at: Any, kept: bool, options: dict[str, Any]
+) -> tuple[Given, Target]:
+    """The inputs, and where each is asked for; weights of the places matter only where they are `kept`."""
+    if not isinstance(at, str | Path):
+        given = read_inputs(source, operator.metadata, format=kind, **options)
+        return given, targets(operator, at, len(given.fields))
+    known = remembered(operator.metadata, kind) | {name: value for name, value in options.items() if value is not None}
+    names = name_list(known.get("coordinates"))
+    dim = (operator.metadata.get("trained") or {}).get("dim") or len(names) or 1
+    points = read_points(at, dim, names, known.get("delimiter", ","))
+    reach = points.extent((False,) * points.dim)
+    given = read_inputs(source, operator.metadata, format=kind, reach=reach, **options)
+    domain = given.fields[0].discretization
+    rule: Rule = "cells" if kept else "monte-carlo"
+    try:
+        place = points.discretize(domain.bounds.tolist(), domain.periodic, rule)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{at}: {error}") from None
+    return given, targets(operator, place, len(given.fields))
+
+
+def _check_picture(picture: Path, output: Path) -> None:
+    if picture.suffix.lower() != ".png" or picture.is_dir() or not picture.absolute().parent.is_dir():
+        raise InvalidInputError(f"--picture {picture}: give the name of a .png file in a folder that is there")
+    if picture.resolve() == output.resolve():
+        raise InvalidInputError(f"--picture {picture}: is the output; give it another name")
+
+
+def _units(operator: Operator, given: Given) -> list[str]:
+    """Channels whose unit is not the one trained with, where both are known."""
+    return [
+        f"channel {mine.name} is in {mine.unit}, but the model was trained with {theirs.name} in {theirs.unit}"
+        for mine, theirs in zip(given.channels, channels_of(operator, "inputs"), strict=False)
+        if mine.unit != theirs.unit and "1" not in (mine.unit, theirs.unit)
+    ]
+
+
+def _panels(side: str, channels: tuple[Channel, ...], field: Field) -> list[Panel]:
+    panels = []
+    for i, channel in enumerate(channels):
+        values = field.values[:, i].numpy()
+        curves = {f"{field.discretization.n} points": (field.discretization, values)}
+        panels.append(Panel(f"{side} {label(channel)}", curves, (float(values.min()), float(values.max()))))
+    return panels
+
+
+class Seen:
+    """What went by: numbers of samples and points, and the range of each channel."""
+
+    def __init__(self, channels: tuple[Channel, ...]) -> None:
+        self._channels = channels
+        self._points: list[int] = []
+        self._low, self._high = np.full(len(channels), np.inf), np.full(len(channels), -np.inf)
+
+    def add(self, made: Field) -> None:
+        """Take note of a prediction."""
+        self._points.append(made.discretization.n)
+        values = made.values.numpy()
+        self._low, self._high = np.minimum(self._low, values.min(axis=0)), np.maximum(self._high, values.max(axis=0))
+
+    @property
+    def text(self) -> str:
+        """How many samples, at how many points."""
+        few, many, count = min(self._points), max(self._points), len(self._points)
+        points = f"{few} points" if few == many else f"{few} to {many} points"
+        return f"1 sample at {points}" if count == 1 else f"{count} samples at {points} each"
+
+    @property
+    def ranges(self) -> list[str]:
+        """A line for each predicted channel."""
+        ends = zip(self._channels, self._low, self._high, strict=True)
+        return [f"{label(channel)}: {low:.4g} to {high:.4g}" for channel, low, high in ends]

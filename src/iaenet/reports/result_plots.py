@@ -1,0 +1,171 @@
+"""Pictures of results: errors against resolution, predictions beside the truth, the certificate of invariance."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from iaenet.data.dataset import Dataset
+from iaenet.data.problems.problem import Channel
+from iaenet.data.summary import label
+from iaenet.evaluation.certificate import Certificate, Line
+from iaenet.evaluation.evaluate import Evaluation
+from iaenet.functions.field import Field
+from iaenet.functions.metrics import relative_l2
+from iaenet.models.inference import Ask, ask
+from iaenet.reports.plots import Panel, draw_panels
+
+MOST_CHANNELS = 3  # of input and of output in one picture
+COLOURS = {True: "tab:green", False: "tab:red", None: "0.6"}  # passed, failed, only shown
+
+
+def draw_errors(evaluation: Evaluation, training: int | None = None) -> Any:
+    """A matplotlib figure: mean, median and worst error against the number of points, training resolution marked.
+
+    >>> from iaenet.evaluation.evaluate import Row
+    >>> rows = [Row(str(n), n, (n, n), (0, 1), (0.1, 0.2)) for n in (64, 128)]
+    >>> draw_errors(Evaluation(tuple(rows), "test", ""), training=64).axes[0].get_xscale()
+    'log'
+    """
+    figure, ax = _figure(6.5, 4)
+    rows = [row for row in evaluation.rows if not row.refused]
+    grids = sorted((row for row in rows if row.resolution is not None), key=lambda row: row.points)
+    others = [row for row in rows if row.resolution is None]
+    for name, style in (("mean", "o-"), ("median", "s--"), ("worst", "^:")):
+        colour = ax.plot(
+            [row.points[1] for row in grids], [row.statistics[name] for row in grids], style, markersize=5, label=name
+        )[0].get_color()
+        for row in others:
+            ax.plot(row.points[1], row.statistics[name], "*", color=colour, markersize=11)
+    for row in others:  # after the lines: the legend explains the stars last
+        ax.plot([], [], "*", color="0.3", markersize=11, label=row.on)
+    for row in grids:
+        if row.resolution == training:
+            ax.axvline(row.points[1], color="0.5", linestyle="--", linewidth=1, label=f"trained on {row.on}")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ticks = {row.points[1]: row.on for row in grids}
+    if ticks:
+        ax.set_xticks(list(ticks), list(ticks.values()))
+        ax.set_xticks([], minor=True)
+    ax.set_xlabel("resolution")
+    ax.set_ylabel("relative L2 error")
+    ax.set_title(f"Error on {evaluation.split} samples", fontsize=10)
+    ax.grid(alpha=0.3)
+    ax.legend(fontsize=8)
+    return figure
+
+
+def draw_predictions(model: Ask, dataset: Dataset, places: Sequence[int]) -> Any:
+    """A matplotlib figure with a row for each pair: input, truth and prediction, their difference.
+
+    Lines in 1-D, truth and prediction in one panel; maps on one scale in 2-D; a middle plane beyond.
+
+    >>> import tempfile, torch
+    >>> from iaenet import Discretization, load_dataset, write_dataset
+    >>> grid = Discretization.uniform((3, 3))
+    >>> pair = Field(grid, torch.ones(9, 1)), Field(grid, torch.zeros(9, 1))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_dataset(f"{folder}/a.h5", [pair], inputs=[Channel("a")], outputs=[Channel("u")])
+    ...     figure = draw_predictions(lambda field, at=None: field, load_dataset(f"{folder}/a.h5"), [0])
+    >>> [ax.get_title() for ax in figure.axes[:4]]
+    ['input a', 'u, truth', 'u, prediction', 'u, difference']
+    """
+    rows, names = [], []
+    for place in places:
+        given, wanted = dataset[place]
+        found = ask(model, given, wanted.discretization)
+        error = float(relative_l2(found, wanted))
+        rows.append(_inputs(given, dataset.inputs) + _outputs(found, wanted, dataset.outputs))
+        names.append(f"sample {dataset.entry(place).sample}\nerror {error:.2e}")
+    return draw_panels(rows, names)
+
+
+def draw_certificate(certificate: Certificate) -> Any:
+    """A matplotlib figure: mismatch against points along an axis with the fitted order, and error ratios as bars.
+
+    >>> from iaenet.evaluation.certificate import Thresholds
+    >>> lines = (Line("mismatch", "64", 1e-3, 2e-2, True, size=64.0), Line("error ratio", "128", 1.01, 1.1, True))
+    >>> len(draw_certificate(Certificate(lines, Thresholds(), "128", "64", 0.05, 16, "test", "")).axes)
+    2
+    """
+    figure, (left, right) = _figure(11, 4.2, columns=2)
+    measured = [line for line in certificate.lines if line.test == "mismatch" and line.value and line.size]
+    for line in measured:
+        mark = {"marker": "*", "markersize": 12} if line.random else {"marker": "o", "markersize": 7}
+        left.plot(line.size, line.value, linestyle="none", color=COLOURS[line.passed], **mark)
+        left.annotate(line.on, (line.size, line.value), (5, 4), textcoords="offset points", fontsize=7)
+        if line.on == certificate.home:
+            left.axvline(line.size, color="0.5", linestyle="--", linewidth=1, label=f"training grid {line.on}")
+    _slope(left, certificate, [line for line in measured if not line.random])
+    for what, style in (("grids", "--"), ("random points", ":")):
+        for limit in {line.limit for line in measured if line.random == (what != "grids")}:
+            left.axhline(limit, color="tab:red", linewidth=1, linestyle=style, label=f"limit for {what}")
+    left.set_xscale("log")
+    left.set_yscale("log")
+    left.set_xticks(sorted({line.size or 0.0 for line in measured}))
+    left.set_xticks([], minor=True)
+    left.xaxis.set_major_formatter("{x:.0f}")
+    left.margins(x=0.12)
+    left.set_xlabel("points along an axis")
+    left.set_ylabel(f"relative difference to {certificate.reference}")
+    left.set_title("Mismatch", fontsize=10)
+    if measured:
+        left.legend(fontsize=8)
+    ratios = [line for line in certificate.lines if line.test == "error ratio"]
+    for place, line in enumerate(ratios):
+        right.bar(place, line.value or 0.0, color=COLOURS[line.passed], width=0.7)
+        right.plot([place - 0.4, place + 0.4], [line.limit, line.limit], color="tab:red", linewidth=1.2)
+    right.set_xticks(range(len(ratios)), [line.on.replace(" random", "\nrandom") for line in ratios], fontsize=8)
+    right.axhline(1, color="0.5", linewidth=0.8)
+    right.set_title(f"Error in units of that on {certificate.home}", fontsize=10)
+    if not ratios:
+        right.text(0.5, 0.5, "no known outputs to compare with", ha="center", transform=right.transAxes, fontsize=9)
+    for ax in (left, right):
+        ax.grid(alpha=0.3)
+        ax.tick_params(labelsize=8)
+    figure.suptitle(f"Invariance: {certificate.verdict}", fontsize=11)
+    return figure
+
+
+def _slope(ax: Any, certificate: Certificate, grids: list[Line]) -> None:
+    """`s^-p` through the grids that the order was fitted to."""
+    rounding = certificate.thresholds.rounding
+    last = next((i for i, line in enumerate(grids) if (line.value or 0.0) <= rounding), len(grids) - 1)
+    if certificate.order is None or last < 1:
+        return
+    size = np.array([line.size for line in grids[: last + 1]])
+    value = np.array([max(line.value or 0.0, rounding) for line in grids[: last + 1]])
+    middle = np.exp(np.mean(np.log(value) + certificate.order * np.log(size)))
+    ends = size[[0, -1]]
+    ax.plot(ends, middle * ends**-certificate.order, color="0.3", linewidth=1, label=f"order {certificate.order:.2f}")
+
+
+def _inputs(field: Field, channels: Sequence[Channel]) -> list[Panel]:
+    return [_panel(f"input {label(channel)}", {"": field}, c) for c, channel in enumerate(channels[:MOST_CHANNELS])]
+
+
+def _outputs(found: Field, wanted: Field, channels: Sequence[Channel]) -> list[Panel]:
+    difference = Field.unchecked(wanted.discretization, found.values.to(wanted.values) - wanted.values)
+    panels = []
+    for c, channel in enumerate(channels[:MOST_CHANNELS]):
+        both = _panel(label(channel), {"truth": wanted, "prediction": found}, c)
+        maps = [Panel(both.channel, {name: curve}, both.limits) for name, curve in both.curves.items()]
+        panels += [both] if both.lines else maps
+        apart = _panel(f"{label(channel)}, difference", {"": difference}, c)
+        largest = max(abs(limit) for limit in apart.limits)
+        panels.append(Panel(apart.channel, apart.curves, (-largest, largest)))
+    return panels
+
+
+def _panel(name: str, fields: dict[str, Field], c: int) -> Panel:
+    curves = {key: (field.discretization, field.values[:, c].numpy()) for key, field in fields.items()}
+    values = np.concatenate([curve for _, curve in curves.values()])
+    return Panel(name, curves, (float(values.min()), float(values.max())))
+
+
+def _figure(width: float, height: float, columns: int = 1) -> tuple[Any, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(1, columns)

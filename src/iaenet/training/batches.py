@@ -1,0 +1,123 @@
+"""Training samples in memory, and the order in which they are seen."""
+
+import copy
+import hashlib
+from collections.abc import Sequence
+
+import torch
+
+from iaenet.data.dataset import Dataset
+from iaenet.errors import InvalidInputError
+from iaenet.functions.field import Field
+from iaenet.models.base import Pair, group_by_discretization
+
+Places = list[int]
+
+
+class Samples:
+    """Pairs, those on the same points stacked: `take(places)` gives a batch as few fields with values `(b, n, c)`.
+
+    >>> from iaenet.functions.discretization import Discretization
+    >>> coarse, fine = Discretization.uniform(3), Discretization.uniform(5)
+    >>> fields = [Field(grid, torch.rand(grid.n, 1)) for grid in (coarse, fine, coarse)]
+    >>> [tuple(given.values.shape) for given, _ in Samples([(f, f) for f in fields]).take([2, 1, 0])]
+    [(2, 3, 1), (1, 5, 1)]
+    """
+
+    def __init__(self, pairs: Sequence[Pair]) -> None:
+        if not len(pairs):
+            raise InvalidInputError("there are no samples")
+        self.stacks: list[Pair] = []
+        self._home: list[tuple[int, int]] = [(0, 0)] * len(pairs)  # stack, and place in it
+        if isinstance(pairs, Dataset):
+            members = [group.tolist() for group in pairs.groups]
+            stacks = [pairs.batch(group) for group in members]
+        else:
+            members = group_by_discretization(
+                [given for given, _ in pairs], [wanted.discretization for _, wanted in pairs]
+            )
+            stacks = [(_stack([pairs[i][0] for i in group]), _stack([pairs[i][1] for i in group])) for group in members]
+        for number, (group, (given, wanted)) in enumerate(zip(members, stacks, strict=True)):
+            self.stacks.append((given, wanted))
+            for row, place in enumerate(group):
+                self._home[place] = number, row
+
+    def __len__(self) -> int:
+        return len(self._home)
+
+    def to(self, device: torch.device | str) -> "Samples":
+        """The same samples on another device."""
+        if self.stacks[0][0].values.device == torch.device(device):
+            return self
+        moved = copy.copy(self)
+        moved.stacks = [(given.to(device), wanted.to(device)) for given, wanted in self.stacks]
+        return moved
+
+    def take(self, places: Sequence[int]) -> list[Pair]:
+        """The pairs at these places, as one batched pair for each set of points."""
+        rows: dict[int, Places] = {}
+        for place in places:
+            stack, row = self._home[place]
+            rows.setdefault(stack, []).append(row)
+        return [(_rows(self.stacks[s][0], chosen), _rows(self.stacks[s][1], chosen)) for s, chosen in rows.items()]
+
+    @property
+    def content(self) -> str:
+        """SHA-256 of all points and values, in their order."""
+        digest = hashlib.sha256(repr(self._home).encode())
+        for field in (field for stack in self.stacks for field in stack):
+            digest.update(field.discretization.key.encode())
+            digest.update(field.values.detach().cpu().numpy().tobytes())
+        return digest.hexdigest()
+
+    def by_size(self) -> list[Places]:
+        """Places of the samples with equally many points, fewest first: the data sets of the sequential variant."""
+        sizes: dict[int, Places] = {}
+        for place, (stack, _) in enumerate(self._home):
+            sizes.setdefault(self.stacks[stack][0].discretization.n, []).append(place)
+        return [sizes[size] for size in sorted(sizes)]
+
+
+def batches(
+    samples: Samples, epoch: int, *, batch_size: int, seed: int, epochs_per_resolution: int = 0
+) -> list[Places]:
+    """The batches of an epoch: a random order that follows from seed and epoch alone.
+
+    `epochs_per_resolution`, if positive, are spent on each resolution before the next (the paper's sequential variant).
+    """
+    chosen = list(range(len(samples)))
+    if epochs_per_resolution > 0:
+        sizes = samples.by_size()
+        chosen = sizes[epoch // epochs_per_resolution % len(sizes)]
+    order = torch.randperm(len(chosen), generator=stream(seed, "order", epoch)).tolist()
+    return [[chosen[i] for i in order[start : start + batch_size]] for start in range(0, len(order), batch_size)]
+
+
+def stream(seed: int, *purpose: object) -> torch.Generator:
+    """Random numbers that follow from a seed and a purpose alone, so that nothing need be remembered to go on.
+
+    >>> torch.rand(1, generator=stream(0, "a", 1)).item() == torch.rand(1, generator=stream(0, "a", 1)).item()
+    True
+    """
+    return torch.Generator().manual_seed(number(seed, *purpose))
+
+
+def number(seed: int, *purpose: object) -> int:
+    """The seed of a stream."""
+    digest = hashlib.sha256(repr((seed, *purpose)).encode()).digest()
+    return int.from_bytes(digest[:7], "big")
+
+
+def _stack(fields: list[Field]) -> Field:
+    if any(field.channels != fields[0].channels for field in fields):
+        raise InvalidInputError("all samples must have the same channels")
+    values = [field.values if field.batched else field.values[None] for field in fields]
+    if any(len(value) != 1 for value in values):
+        raise InvalidInputError("a pair is one function and its image; give batches apart, one pair each")
+    return Field.unchecked(fields[0].discretization, torch.cat(values))
+
+
+def _rows(field: Field, rows: Places) -> Field:
+    if rows == list(range(len(field.values))):  # the field itself, with what was made of it
+        return field
+    return Field.unchecked(field.discretization, field.values[rows])

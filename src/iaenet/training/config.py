@@ -1,0 +1,219 @@
+"""How a model is trained: every choice with its default. No PyTorch here, so that help is instant."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, Literal, Self, get_type_hints
+
+from iaenet.errors import InvalidInputError
+from iaenet.typed import typed
+
+# What numbers must be; the rest may be anything of its type.
+POSITIVE = ("epochs", "batch_size", "epochs_per_resolution", "optimizer.lr", "schedule.factor")
+NOT_NEGATIVE = (
+    "optimizer.weight_decay",
+    "schedule.warmup",
+    "schedule.patience",
+    "augment.weight",
+    "query_points",
+    "clip",
+    "ema",
+    "patience",
+    "threads",
+    "save_seconds",
+)
+BELOW_ONE = ("ema", "schedule.warmup")
+# Names that version 0.1 had, and names that other packages have.
+OTHER_NAMES = {
+    "batch": "batch_size",
+    "optimiser": "optimizer",
+    "rate": "optimizer.lr",
+    "lr": "optimizer.lr",
+    "learning_rate": "optimizer.lr",
+    "weight_decay": "optimizer.weight_decay",
+    "order": "sampling",
+    "turn": "epochs_per_resolution",
+    "outputs": "query_points",
+    "normalise": "normalize",
+    "num_epochs": "epochs",
+    "max_epochs": "epochs",
+    "scheduler": "schedule",
+    "grad_clip": "clip",
+    "optimiser.rate": "optimizer.lr",
+    "optimizer.rate": "optimizer.lr",
+    "optimizer.learning_rate": "optimizer.lr",
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options that are what their types say: a word that is none of the choices must not pass for one of them."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be."""
+        for key, kind in get_type_hints(type(self)).items():
+            name, value = f"{self._prefix()}{key}", getattr(self, key)
+            object.__setattr__(self, key, typed(kind, value, name))
+            if name in POSITIVE and value <= 0:
+                raise InvalidInputError(f"{name} must be positive, got {value}")
+            if name in NOT_NEGATIVE and value < 0:
+                raise InvalidInputError(f"{name} must not be negative, got {value}")
+            if name in BELOW_ONE and value >= 1:
+                raise InvalidInputError(f"{name} must be less than 1, got {value}")
+
+    @classmethod
+    def _prefix(cls) -> str:
+        part = cls.__name__.removesuffix("Config").lower()
+        return "" if part == "train" else f"{part}."
+
+    def but(self, **changes: Any) -> Self:
+        """The same with some changes; parts may be given as dicts.
+
+        >>> TrainConfig().but(epochs=5, optimizer={"name": "adam"}).optimizer
+        OptimizerConfig(name='adam', lr=0.003, weight_decay=0.0, convolutions=True)
+        """
+        known = [option.name for option in dataclasses.fields(self)]
+        parts: dict[str, Any] = {}
+        for key, value in changes.items():
+            if key not in known:
+                raise InvalidInputError(
+                    unknown(f"{self._prefix()}{key}", [f"{self._prefix()}{each}" for each in known])
+                )
+            part = getattr(self, key)
+            parts[key] = part.but(**value) if isinstance(part, Options) and isinstance(value, Mapping) else value
+        return dataclasses.replace(self, **parts)
+
+
+def unknown(name: str, known: Sequence[str]) -> str:
+    """What to say of an option that there is not: its name here, or one that looks like it.
+
+    >>> unknown("lr", ["epochs", "optimizer"]), unknown("epoch", ["epochs", "optimizer"])
+    ("no option 'lr'; it is called optimizer.lr", "no option 'epoch'; did you mean epochs?")
+    """
+    if name in OTHER_NAMES:
+        return f"no option {name!r}; it is called {OTHER_NAMES[name]}"
+    near = get_close_matches(name, known, n=1)
+    return f"no option {name!r}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}")
+
+
+@dataclass(frozen=True)
+class OptimizerConfig(Options):
+    """What turns gradients into steps.
+
+    Args:
+        name: muon (orthogonalised momentum for matrices, AdamW for the rest), adamw or adam. Default muon.
+        lr: largest learning rate. Default 0.003.
+        weight_decay: share of the weights taken off, times the learning rate; adam adds it to the gradient. Default 0.
+        convolutions: for muon, whether kernels of convolutions count as matrices. Default true.
+    """
+
+    name: Literal["muon", "adamw", "adam"] = "muon"
+    lr: float = 3e-3
+    weight_decay: float = 0.0
+    convolutions: bool = True
+
+
+@dataclass(frozen=True)
+class ScheduleConfig(Options):
+    """How the learning rate changes.
+
+    Args:
+        name: cosine (warm-up, then down to zero), plateau (halved when the training loss stops falling) or constant.
+            Default cosine.
+        warmup: share of all steps in which the rate rises. Default 0.05; plateau and constant begin at the full rate.
+        patience: epochs without progress before a plateau is called one. Default 20.
+        factor: what the rate is multiplied by on a plateau. Default 0.5.
+    """
+
+    name: Literal["cosine", "plateau", "constant"] = "cosine"
+    warmup: float = 0.05
+    patience: int = 20
+    factor: float = 0.5
+
+
+@dataclass(frozen=True)
+class AugmentConfig(Options):
+    """Further versions of each sample to learn from.
+
+    Args:
+        weight: lambda of eq. (loss), the weight of the loss on resampled pairs. Default 0: none.
+        sizes: grids T to resample to, points along each axis. Default none.
+        points: numbers of random points to resample to, 64 sets of each. Default none.
+        draw: one (a random T at each step) or all (the mean over all T at each step, as expensive as it sounds).
+            Default one.
+        symmetries: symmetries of the problem, each applied at random: shift (periodic grids), reflect (x to -x),
+            odd-reflect (x to -x, and values change sign), transpose (swap the two axes). Default none.
+    """
+
+    weight: float = 0.0
+    sizes: list[int] = field(default_factory=list)
+    points: list[int] = field(default_factory=list)
+    draw: Literal["one", "all"] = "one"
+    symmetries: list[Literal["shift", "reflect", "odd-reflect", "transpose"]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be."""
+        super().__post_init__()
+        if any(size < 2 for size in self.sizes) or any(count < 1 for count in self.points):
+            raise InvalidInputError(f"augment: no grid of {self.sizes} or {self.points} points can be made")
+
+
+@dataclass(frozen=True)
+class TrainConfig(Options):
+    """How to train.
+
+    Args:
+        epochs: passes over the training samples. Default 60.
+        batch_size: samples per step, over all processes. Default 20.
+        sampling: mixed (every batch from all samples, whatever their points) or sequential (the paper's variant: the
+            samples of one resolution after the other, `epochs_per_resolution` each). Default mixed.
+        epochs_per_resolution: of sequential sampling. Default 10.
+        query_points: learn from so many of an output's points at a time, others at each step; 0 for all. For fine
+            meshes, and networks that can be evaluated at any points. Default 0.
+        clip: largest norm of the gradient; 0 for no limit. Default 1.
+        ema: decay of a running mean of the weights, which is then what is validated and kept; 0 for none. Default 0.
+        patience: stop after so many epochs without a better validation error; 0 for never. Default 0.
+        normalize: bring channels to mean 0 and variance 1 by statistics of the training samples. Default true.
+        precision: float32 or bf16 (kernel networks, which the preset small has none of, in bfloat16). Default float32.
+        seed: whole number that all random numbers follow from. Default 0.
+        threads: threads of PyTorch; 0 for its own choice. The same number gives the same bits. Default 0.
+        save_seconds: time between checkpoints. Default 60.
+    """
+
+    epochs: int = 60
+    batch_size: int = 20
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
+    augment: AugmentConfig = field(default_factory=AugmentConfig)
+    sampling: Literal["mixed", "sequential"] = "mixed"
+    epochs_per_resolution: int = 10
+    query_points: int = 0
+    clip: float = 1.0
+    ema: float = 0.0
+    patience: int = 0
+    normalize: bool = True
+    precision: Literal["float32", "bf16"] = "float32"
+    seed: int = 0
+    threads: int = 0
+    save_seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be."""
+        super().__post_init__()
+        if self.augment.weight > 0 and not (self.augment.sizes or self.augment.points):
+            raise InvalidInputError("augment.weight needs augment.sizes or augment.points to resample to")
+
+
+# Where a training starts from; anything else is said in the configuration.
+PRESETS: dict[str, dict[str, Any]] = {
+    "smoke": {"epochs": 2, "batch_size": 10},
+    "cpu": {"epochs": 60},
+    "paper": {
+        "epochs": 500,
+        "batch_size": 50,
+        "optimizer": {"name": "adam", "lr": 1e-3},
+        "schedule": {"name": "plateau", "patience": 20, "factor": 0.5},
+        "clip": 0.0,
+    },
+}

@@ -1,0 +1,229 @@
+"""Training runs from Python: `fit` makes one, `load` gives its model back."""
+
+import dataclasses
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+from torch import nn
+
+from iaenet.data.atomic import replacing
+from iaenet.data.dataset import Dataset, load_dataset
+from iaenet.errors import CorruptFileError, InvalidInputError
+from iaenet.functions.normalizer import Normalizer
+from iaenet.models.base import Pair
+from iaenet.models.operator import Operator, describe
+from iaenet.models.registry import build
+from iaenet.training.batches import Samples, number
+from iaenet.training.config import TrainConfig
+from iaenet.training.distributed import Distributed
+from iaenet.training.loop import Progress, State, set_weights, train
+from iaenet.training.run_folder import RunFolder
+
+Data = str | os.PathLike[str] | Dataset | Sequence[Pair]
+# Changes that leave the result as it is.
+FREE = ("save_seconds", "data")
+
+
+def load(run: str | os.PathLike[str], network: nn.Module | None = None) -> Operator:
+    """The trained model of a run: its best checkpoint by validation error, or the newest if there is no best yet.
+
+    `network` is needed only if the run trained a class of your own; its weights are replaced.
+    """
+    folder = RunFolder(run)
+    if not folder.checkpoints.is_dir():
+        raise InvalidInputError(f"{run} is no training run; `iaenet train` makes one")
+    kind = "best" if folder.has("best") else "step"
+    state, parts = folder.newest(kind)
+    operator = Operator.from_json(state["operator"], network)
+    if network is None and any(weight.dtype == torch.float64 for weight in parts["weights"].values()):
+        operator.double()
+    set_weights(operator, parts["weights"], folder)
+    return operator.eval()
+
+
+def fit(
+    model: nn.Module | str | Mapping[str, Any],
+    data: Data,
+    run: str | os.PathLike[str] | None = None,
+    *,
+    resolution: int | None = None,
+    validation: Sequence[Pair] | None = None,
+    config: TrainConfig | None = None,
+    progress: Callable[[str], Progress] | None = None,
+    **changes: Any,
+) -> Operator:
+    """Train a model and give it back with the weights that did best on the validation samples.
+
+    Args:
+        model: a network; or its name, or a dict with its name and options, as in `{"name": "iaenet", "width": 64}`.
+        data: a data file, its splits decide; or pairs of fields.
+        run: folder to keep; a run that was stopped goes on from its last checkpoint. A temporary one if not given.
+        resolution: train on this resolution of the file only.
+        validation: pairs to validate on; those of the file's split, or else every tenth sample of the training.
+        config: how to train, see `iaenet.training.config.TrainConfig`; `changes` replace some of it, as in `epochs=20`.
+        progress: gives for a title the function that is called with steps done, steps in all, and a note.
+
+    >>> from iaenet import Discretization, Field
+    >>> grid = Discretization.uniform(16, periodic=True)
+    >>> waves = [Field(grid, torch.sin(2 * torch.pi * (grid.points + k / 10)).float()) for k in range(10)]
+    >>> model = fit("fno", [(wave, wave) for wave in waves], epochs=2, threads=1)
+    >>> model.predict(waves[0]).values.shape
+    torch.Size([16, 1])
+    """
+    config = (config or TrainConfig()).but(**changes)
+    pairs, held, origin = _split(data, resolution, validation)
+    team = Distributed()
+    if run is None and team.size > 1:
+        raise InvalidInputError("several processes train together in one folder: give it as run=")
+    with _threads(config.threads), tempfile.TemporaryDirectory() as spare, team.watching():
+        folder = RunFolder(run or spare)
+        training, checking = Samples(pairs), Samples(held)
+        operator = _operator(model, training, config, origin)
+        known = dict(origin["data"] or {"content": training.content})
+        known |= {} if validation is None else {"validation": checking.content}
+        resolved = {**known, "model": _plain(model), **dataclasses.asdict(config)}
+        with folder.locked() if team.is_main else nullcontext():
+            if team.is_main:
+                _same(folder, resolved)
+            show = progress(folder.path.name) if progress is not None and team.is_main else None
+            team.wait()  # nobody looks for checkpoints before the folder is ours
+            state = train(operator, training, checking, config, folder, team, show)
+            if team.is_main:
+                _write_results(folder, state)
+            team.wait()
+        return load(folder.path, operator.network)
+
+
+def _write_results(folder: RunFolder, state: State) -> None:
+    from iaenet.training.curves import draw_curves
+
+    best = {"epoch": state.best_epoch, "validation": state.best}
+    folder.write_json("metrics.json", {"epochs": state.history, "best": best})
+    draw_curves(state.history, folder.path / "curves.png")
+
+
+def _split(
+    data: Data, resolution: int | None, validation: Sequence[Pair] | None
+) -> tuple[Sequence[Pair], Sequence[Pair], dict[str, Any]]:
+    """Training pairs, validation pairs, and where they come from."""
+    if isinstance(data, str | os.PathLike):
+        data = load_dataset(data)
+    origin: dict[str, Any] = {"data": None, "inputs": [], "outputs": []}
+    if isinstance(data, Dataset):
+        whole = data.select(resolution=resolution)
+        origin["data"] = {"data": data.path, "resolution": resolution, "content": data.content_hash}
+        origin["inputs"] = [{"name": c.name, "unit": c.unit} for c in data.inputs]
+        origin["provenance"] = data.provenance
+        origin["outputs"] = [{"name": c.name, "unit": c.unit} for c in data.outputs]
+        chosen = whole.select(split="train")
+        if validation is None and "validation" in whole.splits:
+            validation = whole.select(split="validation")
+        pairs: Sequence[Pair] = chosen
+        records = [chosen.entry(i).record for i in range(len(chosen))] if validation is None else []
+    else:
+        pairs = data
+        records = list(range(len(pairs)))
+    if validation is not None:
+        return pairs, validation, origin
+    if len(set(records)) < 2:
+        raise InvalidInputError(f"{len(set(records))} training sample(s) leave none to validate on; give validation=")
+    held = set(sorted(set(records))[9::10] or [max(records)])  # whole records: windows of one signal stay together
+    keep = [i for i, record in enumerate(records) if record not in held]
+    away = [i for i, record in enumerate(records) if record in held]
+    if isinstance(pairs, Dataset):
+        return pairs.subset(keep), pairs.subset(away), origin
+    return [pairs[i] for i in keep], [pairs[i] for i in away], origin
+
+
+def _operator(
+    model: nn.Module | str | Mapping[str, Any], training: Samples, config: TrainConfig, origin: dict[str, Any]
+) -> Operator:
+    if config.normalize:
+        input_normalizer, output_normalizer = Normalizer.fit(training.stacks)
+    else:
+        input_normalizer, output_normalizer = (
+            Normalizer([0.0] * f.channels, [1.0] * f.channels) for f in training.stacks[0]
+        )
+    metadata = {
+        **origin,
+        "trained": describe([given.discretization for given, _ in training.stacks]),
+        "targets": describe([wanted.discretization for _, wanted in training.stacks]),
+    }
+    if isinstance(model, nn.Module):
+        return Operator(model, input_normalizer, output_normalizer, metadata)
+    options = {"name": model} if isinstance(model, str) else dict(model)
+    if "name" not in options:
+        raise InvalidInputError("model needs a name, such as iaenet")
+    scaled = [(input_normalizer.apply(given), output_normalizer.apply(wanted)) for given, wanted in training.stacks]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(number(config.seed, "weights"))
+        network = build(options.pop("name"), scaled, **options)
+    return Operator(network.to(training.stacks[0][0].values.dtype), input_normalizer, output_normalizer, metadata)
+
+
+def _plain(model: nn.Module | str | Mapping[str, Any]) -> Any:
+    if isinstance(model, nn.Module):
+        return {"name": type(model).__name__, **_words(getattr(model, "options", {}))}
+    return {"name": model} if isinstance(model, str) else dict(model)
+
+
+def _words(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
+
+
+def _same(folder: RunFolder, config: dict[str, Any]) -> None:
+    """Write the configuration of a new run; refuse to go on with another one than before."""
+    path = folder.path / "config.yaml"
+    text = yaml.safe_dump(_yaml(config), sort_keys=False)
+    if path.exists() and folder.has("step"):
+        before, now = _flat(_read(path)), _flat(yaml.safe_load(text))
+        for key in [*before, *(key for key in now if key not in before)]:
+            if before.get(key) != now.get(key) and key not in FREE:
+                raise InvalidInputError(
+                    f"{folder.path} holds a run with {key} {before.get(key)}, not {now.get(key)}: go on with that, or "
+                    "choose another folder"
+                )
+    with replacing(path) as beside:
+        beside.write_text(text)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = yaml.safe_load(path.read_text())
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise CorruptFileError(f"{path} cannot be read: {error}") from None
+    if not isinstance(found, dict):
+        raise CorruptFileError(f"{path} is no configuration")
+    return found
+
+
+def _yaml(value: Any) -> Any:
+    """Only what YAML has words for."""
+    if isinstance(value, Mapping):
+        return {str(key): _yaml(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_yaml(part) for part in value]
+    return value if isinstance(value, str | int | float | bool | None) else repr(value)
+
+
+def _flat(config: Mapping[str, Any], start: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in config.items():
+        found |= _flat(value, f"{start}{key}.") if isinstance(value, Mapping) else {f"{start}{key}": value}
+    return found
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

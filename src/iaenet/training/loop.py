@@ -1,0 +1,270 @@
+"""The training loop.
+
+A step takes a batch of functions, on whatever points, and lowers (eq. loss)
+
+    L(Psi f, g) + lambda L(Psi I_T f, I_T g),      L the relative L2 error in the data's own units.
+
+All random numbers follow from the seed and the place in the training, so that a run which was stopped goes on as if it
+had not been: bit for bit on a CPU with the same number of threads.
+"""
+
+import copy
+import math
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass, field
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from iaenet.errors import DivergedError, InvalidInputError
+from iaenet.functions.metrics import relative_l2
+from iaenet.models.base import Pair
+from iaenet.models.operator import Operator
+from iaenet.training.augment import at_some_points, resampled, symmetric
+from iaenet.training.batches import Samples, batches, number, stream
+from iaenet.training.checkpoint import Tensors, flatten_optimizers, restore_optimizers
+from iaenet.training.config import TrainConfig
+from iaenet.training.distributed import Distributed
+from iaenet.training.optim import Rate, make_optimizers
+from iaenet.training.run_folder import RunFolder
+
+Progress = Callable[[int, int, str], None]
+PATIENCE = 3.0  # seconds; launchers pass on a signal that the terminal has already sent
+
+
+@dataclass
+class State:
+    """Where a training stands; with weights and optimizer, all that is needed to go on."""
+
+    step: int = 0  # steps done
+    epoch: int = 0  # epochs finished
+    position: int = 0  # batches done in the present epoch
+    loss: float = 0.0  # sum of the losses of the samples seen in it
+    seen: int = 0
+    best: float = math.inf  # lowest validation error
+    best_epoch: int = 0
+    seconds: float = 0.0
+    rate: dict[str, float] = field(default_factory=dict)
+    history: list[dict[str, float]] = field(default_factory=list)
+
+
+def train(
+    operator: Operator,
+    training: Samples,
+    validation: Samples,
+    config: TrainConfig,
+    folder: RunFolder,
+    team: Distributed,
+    progress: Progress | None = None,
+) -> State:
+    """Train `operator` in place, from the newest checkpoint in the folder if there is one."""
+    operator.to(team.device)
+    training, validation = training.to(team.device), validation.to(team.device)
+    optimizers = make_optimizers(operator, config.optimizer)
+    mean = copy.deepcopy(operator) if config.ema else operator  # what is validated and kept
+    turns = config.epochs_per_resolution if config.sampling == "sequential" else 0
+
+    def order_of(epoch: int) -> list[list[int]]:
+        return batches(training, epoch, batch_size=config.batch_size, seed=config.seed, epochs_per_resolution=turns)
+
+    plan = [len(order_of(epoch)) for epoch in range(config.epochs)]
+    rate = Rate(config.schedule, sum(plan))
+    state = _restore(folder, operator, mean, optimizers, rate) if folder.has("step") else State()
+    network, *prepared = team.engine.prepare(operator, *optimizers)
+    for parameter in operator.parameters():  # a first step, also one after a stop, must find what every step finds
+        parameter.grad = torch.zeros_like(parameter)
+    document = operator.to_json()
+    begin, saved, known = time.monotonic() - state.seconds, time.monotonic(), (state.step, state.epoch)
+    if team.is_main:
+        folder.rewind(state.epoch)
+
+    def save() -> None:
+        nonlocal saved, known
+        state.seconds, state.rate, saved = time.monotonic() - begin, rate.state, time.monotonic()
+        if team.is_main and known != (state.step, state.epoch):
+            parts = {"weights": operator.state_dict(), "optimizer": flatten_optimizers(optimizers)}
+            parts |= {"mean": mean.state_dict()} if config.ema else {}
+            folder.save("step", state.step, {"training": asdict(state), "operator": document}, **parts)
+        known = state.step, state.epoch
+
+    with _interrupts() as stop, torch.random.fork_rng(devices=[]):
+        while state.epoch < config.epochs and not _tired(state, config):
+            order = order_of(state.epoch)
+            operator.train()
+            for places in order[state.position :]:
+                torch.manual_seed(number(config.seed, "network", state.step, team.rank))  # dropout
+                mine = team.share(places)
+                chance = stream(config.seed, "augment", state.step)
+                losses = _losses(network, training.take(mine.places), config, chance)
+                team.engine.backward(mine.scale * losses.sum() / len(places))
+                total, asked = team.total(mine.scale_of(losses), stop.signal)
+                _check(total, "loss", state.step + 1, state.epoch)
+                norm = team.engine.clip_grad_norm_(operator.parameters(), config.clip or math.inf)
+                _check(float(norm), "gradient", state.step + 1, state.epoch)
+                for optimizer in prepared:
+                    for group in optimizer.param_groups:
+                        group["lr"] = config.optimizer.lr * rate.at(state.step)
+                    optimizer.step()
+                    optimizer.zero_grad(set_to_none=False)  # fresh memory is expensive
+                _average(mean, operator, config.ema)
+                state.step, state.position = state.step + 1, state.position + 1
+                state.loss, state.seen = state.loss + total, state.seen + len(places)
+                if progress is not None:
+                    progress(state.step, sum(plan), _note(state))
+                if asked or time.monotonic() - saved >= config.save_seconds:
+                    save()
+                if asked:
+                    team.wait()  # a launcher ends all processes as soon as one has ended
+                    raise _stopped(asked, state.step)
+            error = team.mean(*_validate(mean, validation, team, config.batch_size))
+            _check(error, "validation error", state.step, state.epoch)
+            _finish_epoch(state, error, config.optimizer.lr * rate.at(state.step - 1))
+            rate.epoch(state.history[-1]["loss"])
+            if team.is_main:
+                folder.append_log({**state.history[-1], "seconds": round(time.monotonic() - begin, 3)})
+                if state.best_epoch == state.epoch:
+                    best = {"epoch": state.epoch, "error": error, "operator": document}
+                    folder.save("best", state.step, best, weights=mean.state_dict())
+        save()
+    return state
+
+
+def _losses(network: Any, pairs: list[Pair], config: TrainConfig, generator: torch.Generator) -> Tensor:
+    """The loss of each sample, with its share of the loss on resampled pairs; one call of the network for all."""
+    augment = config.augment
+    pairs = symmetric(pairs, list(augment.symmetries), generator)
+    pairs = at_some_points(pairs, config.query_points, generator) if config.query_points else pairs
+    more = resampled(pairs, augment, generator) if augment.weight else []
+    device = pairs[0][0].values.device.type
+    with torch.autocast(device, torch.bfloat16) if config.precision == "bf16" else nullcontext():
+        found = network([given for given, _ in pairs + more], [wanted.discretization for _, wanted in pairs + more])
+    losses = [relative_l2(one, wanted) for one, (_, wanted) in zip(found, pairs + more, strict=True)]
+    total = torch.cat(losses[: len(pairs)])
+    if more:
+        versions = len(more) // len(pairs)
+        total = total + augment.weight / versions * torch.cat(losses[len(pairs) :]).reshape(versions, -1).sum(0)
+    return total
+
+
+@torch.no_grad()
+def _validate(operator: Operator, samples: Samples, team: Distributed, batch: int) -> tuple[float, int]:
+    """Sum of the errors of this process's share of the samples, and their number."""
+    operator.eval()
+    total, count = 0.0, 0
+    places = list(range(team.rank, len(samples), team.size))
+    for start in range(0, len(places), 2 * batch):
+        pairs = samples.take(places[start : start + 2 * batch])
+        found = operator([given for given, _ in pairs], [wanted.discretization for _, wanted in pairs])
+        for one, (_, wanted) in zip(found, pairs, strict=True):
+            errors = relative_l2(one, wanted)
+            total, count = total + float(errors.sum()), count + len(errors)
+    return total, count
+
+
+def _finish_epoch(state: State, error: float, rate: float) -> None:
+    state.epoch, state.position = state.epoch + 1, 0
+    if error < state.best:
+        state.best, state.best_epoch = error, state.epoch
+    loss = state.loss / state.seen
+    state.history.append({"epoch": state.epoch, "step": state.step, "loss": loss, "validation": error, "lr": rate})
+    state.loss, state.seen = 0.0, 0
+
+
+def _tired(state: State, config: TrainConfig) -> bool:
+    """Early stopping: too long without a better validation error."""
+    return 0 < config.patience <= state.epoch - state.best_epoch
+
+
+@torch.no_grad()
+def _average(mean: Operator, operator: Operator, decay: float) -> None:
+    if decay:
+        torch._foreach_lerp_(list(mean.parameters()), list(operator.parameters()), 1 - decay)
+        for kept, new in zip(mean.buffers(), operator.buffers(), strict=True):
+            kept.copy_(new)
+
+
+def _restore(
+    folder: RunFolder, operator: Operator, mean: Operator, optimizers: list[torch.optim.Optimizer], rate: Rate
+) -> State:
+    found, parts = folder.newest("step")
+    set_weights(operator, parts["weights"], folder)
+    if mean is not operator:
+        mean.load_state_dict(parts["mean"])
+    restore_optimizers(optimizers, parts["optimizer"])
+    state = State(**found["training"])
+    rate.state = dict(state.rate)
+    return state
+
+
+def set_weights(operator: Operator, weights: Tensors, folder: RunFolder) -> None:
+    """Give a network the weights of a checkpoint; an error if they are of another one."""
+    try:
+        operator.load_state_dict(weights)
+    except RuntimeError as error:
+        raise InvalidInputError(f"{folder.path} was trained with another network than this: {error}") from None
+
+
+def _check(value: float, what: str, step: int, epoch: int) -> None:
+    if not math.isfinite(value):
+        raise DivergedError(
+            f"the {what} is {value} at step {step} (epoch {epoch + 1}); the last checkpoint is kept. "
+            "Lower optimizer.lr, or set clip"
+        )
+
+
+def _note(state: State) -> str:
+    validation = f", validation {state.history[-1]['validation']:.3g}" if state.history else ""
+    return f"epoch {state.epoch + 1}, loss {state.loss / max(state.seen, 1):.3g}{validation}"
+
+
+@dataclass
+class Stop:
+    """The signal that asked the training to stop, 0 if none, and when it came."""
+
+    signal: int = 0
+    since: float = 0.0
+
+
+def _stopped(number: int, step: int) -> BaseException:
+    text = f"Stopped after step {step}, which is saved: repeat the command and it goes on from there."
+    return Terminated(text) if number == signal.SIGTERM else KeyboardInterrupt(text)
+
+
+class Terminated(SystemExit):
+    """The process was asked to end; exit code 143."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(143)
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@contextmanager
+def _interrupts() -> Iterator[Stop]:
+    """Note SIGTERM and Ctrl-C, so that the step under way is finished and saved; one more, later, does not wait."""
+    stop = Stop()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        if not stop.signal:
+            stop.signal, stop.since = number, time.monotonic()
+        elif time.monotonic() - stop.since > PATIENCE:
+            os._exit(128 + number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,153 @@
+"""The folder of a training run: configuration, checkpoints, log, metrics, and a lock.
+
+config.yaml        what was asked for, as resolved
+log.jsonl          a line for each epoch, with times
+metrics.json       the same without times: equal for equal seeds
+curves.png         loss and validation error
+checkpoints/       step-... (the two newest) and best-... (by validation error)
+lock               the process that trains here
+"""
+
+import fcntl
+import json
+import logging
+import os
+import re
+import shutil
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from iaenet.data.atomic import replacing, unfinished
+from iaenet.errors import CorruptFileError, InvalidInputError
+from iaenet.training.checkpoint import Tensors, load_checkpoint, save_checkpoint
+
+log = logging.getLogger("iaenet")
+KEPT = {"step": 2, "best": 1}  # one to go on from, and one in case that is damaged
+FILES = ("config.yaml", "log.jsonl", "metrics.json", "curves.png")
+
+Loaded = tuple[dict[str, Any], dict[str, dict[str, Any]]]
+
+
+class RunFolder:
+    """The files of one training run.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as at, RunFolder(f"{at}/run").locked() as run:
+    ...     run.save("step", 7, {"step": 7})
+    ...     run.newest("step")[0]
+    {'step': 7}
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.checkpoints = self.path / "checkpoints"
+
+    @contextmanager
+    def locked(self) -> Iterator["RunFolder"]:
+        """Keep other trainers out as long as the block lasts; the system lifts the lock when a process ends.
+
+        A folder that the block made and in which it then failed before the first checkpoint is removed.
+        """
+        new = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
+        self.checkpoints.mkdir(parents=True, exist_ok=True)
+        with open(os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o666), "r+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InvalidInputError(f"{self.path}: {file.read() or 'another process'} is training here") from None
+            file.truncate(0)
+            file.write(f"process {os.getpid()} on {socket.gethostname()}")
+            file.flush()
+            self._tidy()
+            try:
+                yield self
+            except BaseException:
+                if new[:1] == [self.path] and not (self.has("step") or self.has("best")):
+                    shutil.rmtree(self.path, ignore_errors=True)
+                    with suppress(OSError):  # another run is there by now
+                        for folder in new[1:]:
+                            folder.rmdir()
+                raise
+
+    def _tidy(self) -> None:
+        """Remove what a process left that was killed as it wrote."""
+        for name in FILES:
+            for leftover in self.path.glob(f"{unfinished(Path(name))}*.tmp"):
+                leftover.unlink()
+        for leftover in self.checkpoints.glob(".*.tmp"):
+            shutil.rmtree(leftover, ignore_errors=True)
+
+    # ------------------------------------------------------------------ checkpoints
+
+    def save(self, kind: str, step: int, state: Mapping[str, Any], **parts: Tensors) -> None:
+        """Write a checkpoint of a kind ("step", "best") and drop those that are no longer needed.
+
+        None is ever overwritten. Later ones than this are damaged, or will be made again: they go too.
+        """
+        again = [self._number(path)[1] for path in self._found(kind) if self._number(path)[0] == step]
+        new = self.checkpoints / f"{kind}-{step:09d}{f'.{max(again) + 1}' if again else ''}"
+        save_checkpoint(new, state, **parts)
+        found = self._found(kind)
+        here = found.index(new) + 1
+        for path in found[: max(0, here - KEPT[kind])] + found[here:]:
+            shutil.rmtree(path, ignore_errors=True)
+
+    def newest(self, kind: str) -> Loaded:
+        """The newest sound checkpoint of a kind; damaged ones are named and passed over."""
+        found = self._found(kind)
+        for folder in reversed(found):
+            try:
+                return load_checkpoint(folder)
+            except CorruptFileError as error:
+                log.warning("%s; going back to the one before", error)
+        if found:
+            raise CorruptFileError(f"{self.checkpoints}: every {kind} checkpoint is damaged")
+        raise InvalidInputError(f"{self.path}: there is no {kind} checkpoint")
+
+    def has(self, kind: str) -> bool:
+        """Whether there is a checkpoint of a kind."""
+        return bool(self._found(kind))
+
+    def _found(self, kind: str) -> list[Path]:
+        named = re.compile(rf"{kind}-\d+(\.\d+)?")
+        return sorted((p for p in self.checkpoints.glob(f"{kind}-*") if named.fullmatch(p.name)), key=self._number)
+
+    @staticmethod
+    def _number(path: Path) -> tuple[int, int]:
+        """Step, and how many of this step there were before."""
+        step, _, again = path.name.partition("-")[2].partition(".")
+        return int(step), int(again or 0)
+
+    # ------------------------------------------------------------------ what is written for people
+
+    def write_json(self, name: str, content: object) -> None:
+        """A JSON file, in full or not at all."""
+        with replacing(self.path / name) as beside:
+            beside.write_text(json.dumps(content, indent=1) + "\n")
+
+    def read_json(self, name: str) -> Any:
+        """What `write_json` wrote, or None."""
+        try:
+            return json.loads((self.path / name).read_text())
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            raise CorruptFileError(f"{self.path / name}: {error}") from None
+
+    def append_log(self, entry: Mapping[str, Any]) -> None:
+        """Add a line to the log."""
+        with open(self.path / "log.jsonl", "a") as file:
+            file.write(json.dumps(entry) + "\n")
+
+    def rewind(self, epochs: int) -> None:
+        """Drop the log of epochs that will be trained again; at the very start, what an earlier try found best."""
+        for path in self._found("best") if epochs == 0 else ():
+            shutil.rmtree(path, ignore_errors=True)
+        path = self.path / "log.jsonl"
+        if path.exists():
+            lines = path.read_text().splitlines()[:epochs]
+            with replacing(path) as beside:
+                beside.write_text("".join(f"{line}\n" for line in lines))

@@ -1,0 +1,73 @@
+"""Plain data, as YAML gives it, into dataclasses: a key that is unknown, missing or of another type is named."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from iaenet.errors import InvalidInputError
+
+
+def typed(kind: Any, value: Any, where: str) -> Any:
+    """`value` as `kind`: a dataclass, list, dict with words as keys, Literal, union, number, word or anything.
+
+    >>> @dataclasses.dataclass
+    ... class Wave:
+    ...     modes: int
+    ...     speed: float = 1.0
+    >>> typed(Wave, {"modes": 3}, "wave.yaml")
+    Wave(modes=3, speed=1.0)
+    >>> typed(Wave, {"modes": 3, "sped": 2}, "wave.yaml")
+    Traceback (most recent call last):
+        ...
+    iaenet.errors.InvalidInputError: wave.yaml: there is no key 'sped'; there are modes, speed
+    """
+    origin, parts = get_origin(kind), get_args(kind)
+    if dataclasses.is_dataclass(kind):
+        if type(value) is kind:
+            return value
+        return _object(kind, value, where)
+    if kind is Any:
+        return value
+    if origin is Literal:
+        if value not in parts:
+            raise InvalidInputError(f"{where} must be one of {', '.join(map(str, parts))}, got {value!r}")
+        return value
+    if origin in (Union, UnionType):
+        if value is None and NoneType in parts:
+            return None
+        return typed(next(part for part in parts if part is not NoneType), value, where)
+    if origin is list:
+        if not isinstance(value, list):
+            raise InvalidInputError(f"{where} must be a list, got {value!r}")
+        return [typed(parts[0], one, f"{where}[{i}]") for i, one in enumerate(value)]
+    if origin is dict:
+        if not isinstance(value, Mapping):
+            raise InvalidInputError(f"{where} must be a mapping, got {value!r}")
+        return {str(key): typed(parts[1], one, f"{where}.{key}") for key, one in value.items()}
+    return _single(kind, value, where)
+
+
+def _object(kind: Any, value: Any, where: str) -> Any:
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(f"{where} must be a mapping, got {value!r}")
+    fields = {field.name: field for field in dataclasses.fields(kind)}
+    hints = get_type_hints(kind)
+    for key in value:
+        if key not in fields:
+            raise InvalidInputError(f"{where}: there is no key {key!r}; there are {', '.join(fields)}")
+    for name, field in fields.items():
+        optional = field.default is not dataclasses.MISSING
+        if name not in value and not optional and field.default_factory is dataclasses.MISSING:
+            raise InvalidInputError(f"{where}: the key {name!r} is missing")
+    return kind(**{key: typed(hints[key], one, f"{where}: {key}") for key, one in value.items()})
+
+
+def _single(kind: Any, value: Any, where: str) -> Any:
+    if kind is float and type(value) in (int, float) and math.isfinite(value):
+        return float(value)
+    if kind is not float and type(value) is kind:
+        return value
+    names = {int: "a whole number", float: "a number (with a point, as in 1.0e-3)", bool: "true or false", str: "text"}
+    raise InvalidInputError(f"{where} must be {names[kind]}, got {value!r}")

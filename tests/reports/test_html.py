@@ -1,0 +1,73 @@
+"""One page, complete in itself."""
+
+import re
+
+import pytest
+import torch
+
+import iaenet
+from iaenet import Discretization, Field
+from iaenet.cli.main import main
+from iaenet.data.file_writer import write_dataset
+from iaenet.data.problems.problem import Channel
+from iaenet.errors import InvalidInputError
+from iaenet.reports.html import write_report
+from tests.sizes import sizes
+
+SMALL = sizes(post=4)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Two trained runs, one of them evaluated and certified; the data have a name that HTML must not take for a tag."""
+    folder = tmp_path_factory.mktemp("runs")
+    generator = torch.Generator().manual_seed(0)
+    pairs, splits = [], []
+    for i in range(20):
+        grid = Discretization.uniform(32, periodic=True)
+        wave = torch.sin(2 * torch.pi * (grid.points + torch.rand(1, generator=generator))).float()
+        pairs.append((Field(grid, wave), Field(grid, wave**2)))
+        splits.append("train" if i < 12 else "validation" if i < 16 else "test")
+    data = folder / "a<b>.h5"
+    write_dataset(data, pairs, splits=splits, inputs=[Channel("a")], outputs=[Channel("u")])
+    for name, model in (("ours", {"name": "iaenet", **SMALL}), ("fno", {"name": "fno", "width": 8, "modes": 4})):
+        iaenet.fit(model, data, folder / name, epochs=2, threads=1)
+        assert main(["evaluate", str(folder / name), "--samples", "1"]) == 0
+    assert main(["certify", str(folder / "ours"), "--samples", "2"]) == 0
+    return folder
+
+
+def test_page_is_complete_and_fetches_nothing(runs):
+    write_report([runs / "ours", runs / "fno"], runs / "report.html", "Ours <and> others")
+    text = (runs / "report.html").read_text()
+    assert not re.findall(r"""(?:src|href)=["'](?!data:|#)""", text)
+    assert "http" not in text
+    assert text.count("data:image/png;base64,") == 5 + 4  # certificate, errors, samples, worst, curves
+    assert "Ours &lt;and&gt; others" in text
+    assert "a&lt;b&gt;.h5" in text
+    assert "<b>.h5" not in text
+    assert "Not certified yet" in text
+    errors = re.findall(r"<b>([\d.e+-]+)</b>", text)
+    assert errors, "the lowest error of each column is marked"
+
+
+def test_figures_are_those_of_the_evaluation(runs):
+    write_report([runs / "ours"], runs / "one.html")
+    text = (runs / "one.html").read_text()
+    rows = iaenet.training.run_folder.RunFolder(runs / "ours").read_json("evaluation/evaluation.json")["rows"]
+    for row in rows:
+        assert f"<td>{row['relative_l2']['mean']:.3g}</td>" in text
+
+
+def test_command_names_the_page(runs, capsys):
+    assert main(["report", str(runs / "ours")]) == 0
+    assert str(runs / "ours" / "report.html") in capsys.readouterr().out
+    assert (runs / "ours" / "report.html").is_file()
+
+
+def test_no_run_is_one_clear_error(tmp_path, capsys):
+    with pytest.raises(InvalidInputError, match="no training run"):
+        write_report([tmp_path], tmp_path / "r.html")
+    assert main(["report", str(tmp_path / "nowhere")]) == 2
+    assert not (tmp_path / "r.html").exists()
+    assert "Traceback" not in capsys.readouterr().err
