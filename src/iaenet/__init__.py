@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from iaenet.models.heads import FunctionToVector, VectorToFunction
     from iaenet.models.iae_net import IAENet
     from iaenet.models.operator import Operator
+    from iaenet.models.query_head import Head
     from iaenet.nn.block import IAEBlock
     from iaenet.nn.branches import Fourier, GridConv, GridUNet, PointIAE, SpectralConv, SpectralIAE, Wavelet, branch
     from iaenet.nn.iae import IAE
@@ -36,6 +37,7 @@ _HOME = {
     "FunctionToVector": "models.heads",
     "GridConv": "nn.branches",
     "GridUNet": "nn.branches",
+    "Head": "models.query_head",
     "IAEBlock": "nn.block",
     "IAENet": "models.iae_net",
     "InvalidInputError": "errors",
@@ -70,6 +72,7 @@ __all__ = [
     "FunctionToVector",
     "GridConv",
     "GridUNet",
+    "Head",
     "IAEBlock",
     "IAENet",
     "InvalidInputError",

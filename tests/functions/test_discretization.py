@@ -84,7 +84,7 @@ BAD = {
     "four dimensions": (lambda: Discretization.points(np.zeros((5, 4))), "1, 2 or 3 dimensions"),
     "unsorted axis": (lambda: Discretization.tensor_grid([0, 0.5, 0.4]), "entry 2 .0.4. follows 0.5"),
     "axis twice": (lambda: Discretization.tensor_grid([0, 0.5, 0.5]), "must increase strictly"),
-    "periodic end": (lambda: Discretization.tensor_grid([0, 0.5, 1.0], periodic=True), "same place as"),
+    "periodic end": (lambda: Discretization.tensor_grid([0, 0.5, 1.0], periodic=True), "same point as"),
     "axis outside": (lambda: Discretization.tensor_grid([0, 2.0]), "axis 0: point 1"),
     "no axes": (lambda: Discretization.tensor_grid(), "at least one axis"),
     "too few": (lambda: Discretization.uniform(1), "axis 0: needs at least 2 points, got 1"),

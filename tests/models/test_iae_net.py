@@ -13,6 +13,7 @@ from iaenet import (
     Field,
     Fourier,
     GridConv,
+    Head,
     IAENet,
     InvalidInputError,
     PointIAE,
@@ -88,8 +89,8 @@ VARIANTS = {
     "several harmonics": {"branches": [PointIAE(5, 8, harmonics=3)]},
     "convolutions": {"branches": [*TWO, GridConv()]},
     "a head": {"head": 8},
-    "a head and kernels": {"head": 8, "kernels": PointIAE(4, 8)},
-    "kernels alone": {"blocks": 0, "post": 0, "head": 8, "kernels": PointIAE(4, 8)},
+    "a head and kernels": {"head": Head(8, PointIAE(4, 8))},
+    "kernels alone": {"blocks": 0, "post": 0, "head": Head(8, PointIAE(4, 8))},
     "a linear start": {"linear_start": 3},
     "a head and a linear start": {"head": 8, "linear_start": 3},
     "the measure": {"measure": True},
@@ -136,7 +137,7 @@ def test_residual_skips_add_the_input_and_no_skips_do_not():
 
 
 def test_a_network_comes_back_from_its_options():
-    made = IAENet(1, 2, 2, (True, False), **{**TINY, "grid": [8, 9]}, head=4, kernels=PointIAE(4, 8), linear_start=2)
+    made = IAENet(1, 2, 2, (True, False), **{**TINY, "grid": [8, 9]}, head=Head(4, PointIAE(4, 8)), linear_start=2)
     again = IAENet(**json.loads(json.dumps(made.options)))
     again.load_state_dict(made.state_dict())
     field = Field(Discretization.uniform((8, 9), periodic=(True, False)), torch.randn(72, 1))
@@ -257,8 +258,9 @@ BAD = {
     "flags": (lambda m: IAENet(1, 1, 2, (True,)), "one flag or 2"),
     "grid": (lambda m: IAENet(1, 1, 2, grid=[8, 8, 8]), "grid must be one number or 2"),
     "small grid": (lambda m: IAENet(1, 1, grid=3), "at least 4 points"),
-    "kernels": (lambda m: IAENet(1, 1, kernels=PointIAE()), "give a head"),
-    "no blocks": (lambda m: IAENet(1, 1, blocks=0, head=4), "give kernels"),
+    "kernels": (lambda m: IAENet(1, 1, head=Head(4, Fourier(3))), "kernels are a PointIAE"),
+    "no features": (lambda m: IAENet(1, 1, head=-2), "at least one feature"),
+    "no blocks": (lambda m: IAENet(1, 1, blocks=0, head=4), "give a head with kernels"),
     "branch": (lambda m: IAENet(1, 1, branches=[{"name": "laplace"}]), "no branch 'laplace'; there are fourier"),
     "branch option": (lambda m: IAENet(1, 1, branches=[{"name": "grid-conv", "sise": 3}]), "branch grid-conv: .*sise"),
     "wavelet": (

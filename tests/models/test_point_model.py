@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.export import Dim, export
 
-from iaenet import Discretization, IAENet, PointIAE
+from iaenet import Discretization, Head, IAENet, PointIAE
 from iaenet.models.fno import FNO
 from iaenet.models.point_model import PointModel
 from tests.smooth import mismatch, smooth
@@ -13,7 +13,7 @@ CASES = {
     "line": (1, {}),
     "square": (2, {}),
     "head and measure": (2, {"head": 8, "measure": True}),
-    "kernels alone": (2, {"head": 8, "blocks": 0, "branches": [], "kernels": PointIAE(8, 8)}),
+    "kernels alone": (2, {"head": Head(8, PointIAE(8, 8)), "blocks": 0, "branches": []}),
     "cube": (3, {}),
 }
 

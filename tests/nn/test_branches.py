@@ -24,10 +24,11 @@ from iaenet import (
     branch,
 )
 from iaenet.functions.basis import Cardinal, Trigonometric, Wavelets
-from iaenet.nn import branches as module
+from iaenet.nn import branch as module
 from iaenet.nn.branches import Branch, BranchLayer, from_plain, to_plain
 from iaenet.nn.coefficients import CoefficientIAE
 from iaenet.nn.local import GridConvolutions
+from iaenet.nn.point_branch import grid_sites
 from iaenet.nn.transform import Grid, GridTransform
 from tests.smooth import mismatch, smooth
 
@@ -141,7 +142,9 @@ def test_it_is_kept_as_names_and_numbers(name):
 
 def test_every_branch_is_here():
     ours = {
-        name for name, kind in module._KNOWN.items() if issubclass(kind, Branch) and kind.__module__ == module.__name__
+        name
+        for name, kind in module._KNOWN.items()
+        if issubclass(kind, Branch) and kind.__module__.startswith("iaenet.")
     }
     assert ours == {name.split(",")[0] for name in EACH}
 
@@ -168,7 +171,7 @@ def test_what_is_no_branch_is_named(given, message):
 
 def test_kernels_of_another_kind_are_refused():
     with pytest.raises(InvalidInputError, match=r"kernels are a PointIAE, got SpectralConv\(modes=3\)"):
-        IAENet(1, 1, head=8, kernels={"name": "spectral-conv", "modes": 3})
+        IAENet(1, 1, head={"name": "head", "size": 8, "kernels": {"name": "spectral-conv", "modes": 3}})
 
 
 @pytest.mark.parametrize(
@@ -230,7 +233,7 @@ def test_without_the_auxiliary_value_kernels_are_those_of_places_alone():
     for auxiliary in (True, False):
         iae = PointIAE(latent=4, rank=5, auxiliary=auxiliary, channel_mlp=False).build(3, grid).double().iae
         a, b = random(grid, 3), random(grid, 3)
-        sites = module.grid_sites(grid, 1)
+        sites = grid_sites(grid, 1)
         encoded = [iae.encoder(values, sites) for values in (a, b, a + 2 * b)]
         assert (mismatch(encoded[2], encoded[0] + 2 * encoded[1]) < 1e-12) == (not auxiliary)
 

@@ -28,7 +28,7 @@ FROM_DATA = ("self", "in_channels", "out_channels", "dim", "periodic")
 Scalar = bool | int | float | str | None
 Part = dict[str, Scalar | dict[str, Scalar]]  # a branch, by its name and numbers
 Plain = bool | int | float | str | list[Scalar | Part] | Part | None
-PARTS: dict[str, Any] = {"branches": list[Part], "kernels": Part}
+PARTS: dict[str, Any] = {"branches": list[Part], "head": int | Part}
 
 
 def train_command(arguments: list[str], progress: Callable[[str], Any]) -> str:

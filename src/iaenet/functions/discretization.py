@@ -1,7 +1,6 @@
 """Where a function is sampled: points, quadrature weights, and the domain that they fill."""
 
 import hashlib
-import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Literal, overload
@@ -14,9 +13,19 @@ from torch import Tensor
 from iaenet.errors import InvalidInputError
 from iaenet.functions import quadrature
 from iaenet.functions.alpha_shape import BOX, scattered
+from iaenet.functions.point_checks import Periodic as Periodic
+from iaenet.functions.point_checks import (
+    check_inside,
+    checked_axes,
+    checked_box,
+    checked_cells,
+    checked_weights,
+    finite_numbers,
+    is_uniform,
+    tight_box,
+)
 from iaenet.functions.quadrature import Array, Index
 
-Periodic = bool | Sequence[bool]
 Bounds = ArrayLike | Literal["tight"] | None
 
 
@@ -83,7 +92,7 @@ class Discretization:
         [[0.0, 0.0], [0.0, 0.25], [0.0, 0.5], [0.0, 0.75], [1.0, 0.0]]
         """
         sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-        box, flags = _domain(len(sizes), bounds, periodic)
+        box, flags = checked_box(len(sizes), bounds, periodic)
         axes = []
         for axis, (size, (low, high), wraps) in enumerate(zip(sizes, box, flags, strict=True)):
             least = 1 if wraps else 2
@@ -99,23 +108,7 @@ class Discretization:
         >>> Discretization.tensor_grid([0, 0.1, 1], [0, 1]).weights.reshape(3, 2)[:, 0].round(decimals=3).tolist()
         [0.025, 0.25, 0.225]
         """
-        arrays = [_numbers(axis, f"axis {i}", ndim=1) for i, axis in enumerate(axes)]
-        for i, array in enumerate(arrays):
-            steps = np.diff(array)
-            if np.any(steps <= 0):
-                at = int(np.argmax(steps <= 0))
-                raise InvalidInputError(
-                    f"axis {i} must increase strictly, but entry {at + 1} ({array[at + 1]}) follows {array[at]}"
-                )
-        if isinstance(bounds, str):
-            bounds = [(array[0], array[-1]) for array in arrays]
-        box, flags = _domain(len(arrays), bounds, periodic)
-        for i, (array, (low, high), wraps) in enumerate(zip(arrays, box, flags, strict=True)):
-            if wraps and array[-1] - array[0] >= high - low:
-                raise InvalidInputError(
-                    f"axis {i} is periodic: {array[-1]} is the same place as {array[0]}; leave it out"
-                )
-            _inside(array[:, None], np.array([[low, high]]), name=f"axis {i}")
+        arrays, box, flags = checked_axes(axes, bounds, periodic)
         return cls._grid(arrays, box, flags, "tensor grid")
 
     @classmethod
@@ -141,16 +134,16 @@ class Discretization:
         >>> Discretization.points([[0.2, 0.3], [0.2, 0.7], [0.2, 0.4]]).domain
         'the whole box in equal parts: the points span no area'
         """
-        array = _numbers(points, "points", ndim=2)
+        array = finite_numbers(points, "points", ndim=2)
         n, d = array.shape
-        box, flags = _domain(d, _tight(array) if isinstance(bounds, str) else bounds, periodic)
-        _inside(array, box)
+        box, flags = checked_box(d, tight_box(array) if isinstance(bounds, str) else bounds, periodic)
+        check_inside(array, box)
         if domain not in ("auto", "box"):
             raise InvalidInputError(f"domain must be 'auto' or 'box', got {domain!r}")
         cells, words = None, BOX
         volume = float(np.prod(box[:, 1] - box[:, 0]))
         if weights is not None:
-            found, made = _given_weights(weights, n), "given"
+            found, made = checked_weights(weights, n), "given"
             words = f"{100 * found.sum() / volume:.3g} % of its box, by the weights given"
         elif rule == "monte-carlo":
             found, made = quadrature.monte_carlo(n, volume), "monte-carlo"
@@ -175,20 +168,11 @@ class Discretization:
         >>> Discretization.mesh([[0, 0], [1, 0], [0, 1]], [[0, 1, 2]]).weights.sum().item()
         0.5
         """
-        array = _numbers(points, "points", ndim=2)
+        array = finite_numbers(points, "points", ndim=2)
         n, d = array.shape
-        index = cells.detach().cpu().numpy() if isinstance(cells, Tensor) else np.asarray(cells)
-        if index.ndim != 2 or index.dtype.kind not in "iu" or not 2 <= index.shape[1] <= d + 1:
-            raise InvalidInputError(
-                f"cells must be whole numbers of shape (cells, 2 to {d + 1}), got {index.dtype} {index.shape}"
-            )
-        if index.size == 0 or index.min() < 0 or index.max() >= n:
-            raise InvalidInputError(
-                f"cells must name points 0 to {n - 1}" + (", but there are none" if not index.size else "")
-            )
-        box, flags = _domain(d, _tight(array) if isinstance(bounds, str) else bounds, periodic)
-        _inside(array, box)
-        index = index.astype(np.int64)
+        index = checked_cells(cells, n, d)
+        box, flags = checked_box(d, tight_box(array) if isinstance(bounds, str) else bounds, periodic)
+        check_inside(array, box)
         found = _tensor(quadrature.lumped_mass(array, index))
         words = f"a mesh of {len(index)} cells"
         return cls(_tensor(array), found, _tensor(box), flags, rule="mesh", cells=_index(index), domain=words)
@@ -243,7 +227,7 @@ class Discretization:
         axes = (self.points[:, 0].sort().values,) if self.axes is None else self.axes
         box = self.bounds.tolist()
         return tuple(
-            _is_uniform(axis, low, high, wraps)
+            is_uniform(axis, low, high, wraps)
             for axis, (low, high), wraps in zip(axes, box, self.periodic, strict=True)
         )
 
@@ -312,82 +296,3 @@ def _tensor(array: Array) -> Tensor:
 
 def _index(cells: Index | None) -> Tensor | None:
     return None if cells is None else torch.from_numpy(np.array(cells, dtype=np.int64, order="C"))
-
-
-def _is_uniform(axis: Tensor, low: float, high: float, wraps: bool) -> bool:
-    n = len(axis)
-    if n == 1 and not wraps:
-        return False
-    wanted = torch.arange(n, dtype=axis.dtype, device=axis.device) / (n if wraps else n - 1)
-    return bool(((axis - low) / (high - low) - wanted).abs().max() <= 1e-9)
-
-
-def _given_weights(weights: ArrayLike, n: int) -> Array:
-    found = _numbers(weights, "weights", ndim=1)
-    if len(found) != n:
-        raise InvalidInputError(f"{n} points, but {len(found)} weights")
-    if np.any(found < 0):
-        at = int(np.argmax(found < 0))
-        raise InvalidInputError(f"weights: entry {at} is {found[at]}; sizes of cells cannot be negative")
-    if not np.any(found > 0):
-        raise InvalidInputError(
-            "weights are all zero (entry 0 and all others); leave weights= out to have them computed"
-        )
-    return found
-
-
-def _numbers(given: Any, name: str, ndim: int) -> Array:
-    """A finite float64 array of `ndim` dimensions, or an error that says what is wrong and where."""
-    if isinstance(given, Tensor):
-        given = given.detach().cpu().numpy()
-    array = np.asarray(given)
-    if array.dtype.kind not in "fiub":
-        raise InvalidInputError(f"{name} must be real numbers, got {array.dtype}")
-    if array.ndim != ndim or array.size == 0:
-        wanted = "(n,)" if ndim == 1 else "(n, d)"
-        raise InvalidInputError(f"{name} must have shape {wanted} with n >= 1, got {array.shape}")
-    array = array.astype(np.float64)
-    if not np.all(np.isfinite(array)):
-        place = np.argwhere(~np.isfinite(array))[0]
-        where = f"entry {place[0]}" if ndim == 1 else f"point {place[0]}, coordinate {place[1]}"
-        raise InvalidInputError(f"{name}: {where} is {array[tuple(place)]}")
-    return array
-
-
-def _domain(d: int, bounds: Any, periodic: Periodic) -> tuple[Array, tuple[bool, ...]]:
-    if d == 0:
-        raise InvalidInputError("a discretization needs at least one axis")
-    flags = (periodic,) * d if isinstance(periodic, bool) else tuple(bool(flag) for flag in periodic)
-    if len(flags) != d:
-        raise InvalidInputError(f"periodic must be one flag or {d} of them, got {len(flags)}")
-    box = np.tile([0.0, 1.0], (d, 1)) if bounds is None else _numbers(bounds, "bounds", ndim=2)
-    if box.shape != (d, 2) or np.any(box[:, 0] >= box[:, 1]):
-        raise InvalidInputError(f"bounds must be {d} pairs (low, high) with low < high, got {box.tolist()}")
-    sides = box[:, 1] / 2 - box[:, 0] / 2
-    powers = np.log10(sides) + math.log10(2)
-    # Squares of lengths and the volume must be numbers of float64, with room for the volumes of small cells.
-    if np.any(np.abs(box) > 1e150) or np.any(np.abs(powers) > 150) or abs(powers.sum()) > 250:
-        raise InvalidInputError(
-            f"bounds {box.tolist()}: sides and volume are too large or too small for float64; measure in other units"
-        )
-    return box, flags
-
-
-def _tight(points: Array) -> Array:
-    flat = np.flatnonzero(points.min(axis=0) == points.max(axis=0))
-    if len(flat):
-        raise InvalidInputError(
-            f"bounds='tight': coordinate {flat[0]} of all points is {points[0, flat[0]]}; give the box as bounds="
-        )
-    return np.stack([points.min(axis=0), points.max(axis=0)], axis=1)
-
-
-def _inside(points: Array, box: Array, name: str = "points") -> None:
-    slack = 1e-9 * (box[:, 1] - box[:, 0])
-    outside = np.any((points < box[:, 0] - slack) | (points > box[:, 1] + slack), axis=1)
-    if np.any(outside):
-        at = int(np.argmax(outside))
-        raise InvalidInputError(
-            f"{name}: point {at} {points[at].tolist()} lies outside the domain {box.tolist()}; "
-            f"give the domain as bounds=, or bounds='tight'"
-        )

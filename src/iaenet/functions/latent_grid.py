@@ -7,31 +7,27 @@ latent grid both are the identity.
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 
 import torch
 from torch import Tensor
 
 from iaenet.errors import InvalidInputError
-from iaenet.functions.basis import Cardinal
-from iaenet.functions.discretization import Discretization
-from iaenet.functions.field import Field
-from iaenet.functions.projection import (
-    PENALTY,
-    PERIOD,
-    SCATTERED,
-    Projection,
-    apply_axes,
-    distinct,
-    read_points,
-    trigonometric,
+from iaenet.functions.axis_projection import (
+    axis_encoder,
+    axis_reader,
+    band,
+    fills,
+    reader,
+    regularity,
+    smoothest,
+    uniform_nodes,
 )
+from iaenet.functions.discretization import Discretization
+from iaenet.functions.projection import PENALTY, SCATTERED, Projection, apply_axes, read_points
 
 MOST_COEFFICIENTS = {2: 441, 3: 729}  # of scattered points: an equation of this size is solved for each sample
 AXIS = 2**14  # points along an axis up to which a matrix is made for it; more are summed up some at a time
 KEPT = 2**24  # bytes of the matrices that a discretization may keep
-SMOOTHINGS = (1.0, 10.0, 100.0)
-LOOKED_AT = 16  # functions by which the smoothing is chosen
 READ = 2**22  # numbers of an intermediate when functions are read off without a gradient
 
 Matrices = tuple[Tensor, ...]
@@ -61,7 +57,7 @@ class LatentGrid:
         self.scattered = Projection(_modes(self.shape, self.periodic), self.periodic, smoothing)
         self.key = ("latent", self.shape, self.periodic, smoothing)
         self._smoothest = [
-            None if wraps else _smoothest(size) for size, wraps in zip(self.shape, self.periodic, strict=True)
+            None if wraps else smoothest(size) for size, wraps in zip(self.shape, self.periodic, strict=True)
         ]  # made here, and not in a call that is traced
 
     @property
@@ -77,7 +73,7 @@ class LatentGrid:
     def encode(self, source: Discretization, values: Tensor) -> Tensor:
         """E: values `(b, n, c)` at the points of `source` -> values at the nodes `(b, s_1 .. s_d, c)`, flattened."""
         exact = values.double()  # sums over many points: float32 would lose a digit
-        matrices = self._axiswise(source, source, "encode", _encoder, exact)
+        matrices = self._axiswise(source, source, "encode", axis_encoder, exact)
         if matrices is None:
             return self.project(*unit(source, source), values)
         return apply_axes(matrices, exact).to(values) if matrices else values
@@ -113,7 +109,7 @@ class LatentGrid:
         Coordinates are those in the box of `source`, if given: a point is the same whatever box it came with.
         """
         box = source or target
-        matrices = self._axiswise(target, box, "read", lambda x, _, size, wraps: _reader(x, size, wraps), values)
+        matrices = self._axiswise(target, box, "read", lambda x, _, size, wraps: axis_reader(x, size, wraps), values)
         if matrices is None:
             return self.read(values, unit(target, box)[0])
         return apply_axes(matrices, values) if matrices else values
@@ -160,33 +156,6 @@ class LatentGrid:
         return made
 
 
-def best_smoothing(fields: Sequence[Field], shape: Sequence[int], periodic: Sequence[bool]) -> float:
-    """Which of `SMOOTHINGS` finds some functions at half of their points best from the other half.
-
-    >>> where = Discretization.points(torch.rand(400, 2, generator=torch.Generator().manual_seed(0)))
-    >>> smooth, jump = (3 * where.points[:, :1]).sin(), (where.points[:, :1] > 0.4).double()
-    >>> [best_smoothing([Field(where, f)], (28, 28), (False, False)) for f in (smooth, jump)]
-    [1.0, 10.0]
-    """
-    some = [f for f in fields if f.discretization.axes is None and f.discretization.n >= 16]
-    if not some or len(shape) == 1:
-        return 1.0
-    errors = dict.fromkeys(SMOOTHINGS, 0.0)
-    for field in some[:: max(1, len(some) // LOOKED_AT)][:LOOKED_AT]:
-        points, weights = unit(field.discretization, field.discretization)
-        values = (field.values if field.batched else field.values[None])[:1].double()
-        order = torch.randperm(len(points), generator=torch.Generator().manual_seed(0)).to(points.device)
-        known, held = order[::2], order[1::2]
-        for smoothing in SMOOTHINGS:
-            projection = LatentGrid(shape, periodic, smoothing).scattered
-            c = projection.coefficients(points[known], weights[known], values[:, known])
-            found = projection.evaluate(c, points[held])
-            errors[smoothing] += float(
-                (found - values[:, held]).square().mean() / values.square().mean().clamp_min(1e-300)
-            )
-    return min(errors, key=errors.__getitem__)
-
-
 def unit(points: Discretization, box: Discretization) -> tuple[Tensor, Tensor]:
     """Points `(n, d)` and weights `(n,)` as they are when the bounds of `box` are scaled to the unit box."""
     low, high = box.bounds.to(points.bounds).unbind(1)
@@ -202,25 +171,6 @@ def _unit_axes(points: Discretization, box: Discretization) -> list[tuple[Tensor
     return [((points.points[:, 0] - low) / (high - low), points.weights)] if points.dim == 1 else None
 
 
-def uniform_nodes(size: int, periodic: bool) -> Tensor:
-    """`j / size` on a periodic axis, `j / (size - 1)` on a closed one."""
-    return torch.arange(size, dtype=torch.float64) / (size if periodic else max(1, size - 1))
-
-
-def fills(x: Tensor, periodic: bool) -> bool:
-    """Whether coordinates `x (n,)` of the unit interval are the `uniform_nodes`, in their order."""
-    return bool((x - uniform_nodes(len(x), periodic).to(x)).abs().max() < 1e-9)
-
-
-def band(size: int, periodic: bool) -> int:
-    """The highest harmonic of the period below the Nyquist frequency of uniform nodes.
-
-    >>> band(64, True), band(65, False)
-    (31, 48)
-    """
-    return (size - 1) // 2 if periodic else int(PERIOD * (size - 1) / 2)
-
-
 def _modes(shape: Sequence[int], periodic: Sequence[bool]) -> list[int]:
     """Harmonics for scattered points: what the nodes hold, lowered together until there are not too many."""
     modes = [band(size, wraps) for size, wraps in zip(shape, periodic, strict=True)]
@@ -229,88 +179,3 @@ def _modes(shape: Sequence[int], periodic: Sequence[bool]) -> list[int]:
     while math.prod(2 * max(1, int(share * count)) + 1 for count in modes) > most and share > 0.01:
         share *= 0.98
     return [max(1, int(share * count)) for count in modes]
-
-
-def reader(x: Tensor, size: int, smoothest: Tensor | None) -> Tensor:
-    """D along an axis: the matrix `(n, size)` from values at uniform nodes to values at `x (n,)`.
-
-    `smoothest` are the coefficients for a closed axis, None stands for a periodic one.
-    """
-    if smoothest is None:
-        return Cardinal(size).functions(x, periodic=True)
-    return trigonometric(x / PERIOD, band(size, False)) @ smoothest.to(x)
-
-
-@lru_cache(maxsize=64)
-def _smoothest(size: int) -> Tensor:
-    """Coefficients `(p, size)` of the smoothest function through values at the nodes of a closed axis."""
-    nodes = uniform_nodes(size, False)
-    weights = torch.ones(size, dtype=torch.float64)
-    weights[[0, -1]] /= 2
-    return _least_squares(nodes, weights, band(size, False), False)
-
-
-def _reader(x: Tensor, size: int, periodic: bool) -> Tensor:
-    if fills(x, periodic):
-        return _uniform_reader(len(x), size, periodic)
-    return reader(x, size, None if periodic else _smoothest(size))
-
-
-@lru_cache(maxsize=16)
-def _uniform_reader(n: int, size: int, periodic: bool) -> Tensor:
-    return reader(uniform_nodes(n, periodic), size, None if periodic else _smoothest(size))
-
-
-def _encoder(x: Tensor, weights: Tensor, size: int, periodic: bool) -> Tensor:
-    """E along an axis: the matrix `(size, n)` from values at `x (n,)` to values at uniform nodes."""
-    order = torch.argsort(x)
-    if fills(x[order], periodic):
-        return _uniform_encoder(len(x), size, periodic).to(x)[:, torch.argsort(order)]
-    modes = band(size, periodic)
-    period = 1.0 if periodic else PERIOD
-    return trigonometric(uniform_nodes(size, periodic).to(x) / period, modes) @ _least_squares(
-        x, weights, modes, periodic
-    )
-
-
-@lru_cache(maxsize=16)
-def _uniform_encoder(n: int, size: int, periodic: bool) -> Tensor:
-    x, nodes, modes = uniform_nodes(n, periodic), uniform_nodes(size, periodic), band(size, periodic)
-    if n <= size:  # the function through the values
-        return reader(nodes, n, None if periodic else _smoothest(n))
-    if periodic:  # the sums are exact, and G = 1
-        return trigonometric(nodes, modes) @ trigonometric(x, modes).T / n
-    weights = torch.ones(n, dtype=torch.float64)
-    weights[[0, -1]] /= 2
-    return trigonometric(nodes / PERIOD, modes) @ _least_squares(x, weights, modes, periodic)
-
-
-def _least_squares(x: Tensor, weights: Tensor, modes: int, periodic: bool) -> Tensor:
-    """The projection along an axis as a matrix `(p, n)`."""
-    projection = Projection([modes], [periodic])
-    share = weights / weights.sum()
-    B = projection.functions(x, 0)
-    weighted = share[:, None] * B
-    penalty = projection.penalty(distinct(x[:, None], share), regularity(x, periodic))
-    return projection.solve(weighted.T @ B, penalty, weighted.T[:, None])[0]  # points in the place of channels
-
-
-def regularity(x: Tensor, periodic: bool) -> Tensor:
-    """Mean ratio of neighbouring gaps, the smaller to the larger: 1 for uniform points, about 0.4 for random ones.
-
-    >>> x = torch.linspace(0, 1, 9)
-    >>> regularity(x, False).item(), round(regularity(x**2, False).item(), 2)
-    (1.0, 0.71)
-    """
-    # Points that coincide are one; where the number of points is free, that cannot be known.
-    nodes = torch.sort(x).values if torch.compiler.is_compiling() else torch.unique(x)
-    gaps = torch.cat([nodes, nodes[:1] + 1] if periodic else [nodes]).diff()
-    ratio = torch.minimum(gaps[1:], gaps[:-1]) / torch.maximum(gaps[1:], gaps[:-1])
-    return (
-        torch.nan_to_num(ratio, nan=1.0)
-        .sum()
-        .add(1e-12)
-        .div(ratio.shape[0] + 1e-12)
-        .round(decimals=9)
-        .clamp_min(SCATTERED)
-    )

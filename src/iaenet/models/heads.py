@@ -30,7 +30,7 @@ class FunctionToVector(Model):
     def __init__(self, in_channels: int, outputs: int, *, features: int = 64, **options: Any) -> None:
         super().__init__()
         self.network = IAENet(in_channels, features, **options)
-        self.options |= {key: self.network.options[key] for key in ("branches", "kernels")}  # names and numbers
+        self.options |= {key: self.network.options[key] for key in ("branches", "head")}  # names and numbers
         self.head = nn.Sequential(linear(features, features), nn.GELU(), linear(features, outputs))
 
     @classmethod

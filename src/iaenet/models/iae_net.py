@@ -7,30 +7,26 @@ import torch
 from torch import Tensor, nn
 
 from iaenet.errors import InvalidInputError
-from iaenet.functions.discretization import Discretization, Periodic
+from iaenet.functions.discretization import Periodic
 from iaenet.functions.field import Field
 from iaenet.functions.interpolate import interpolate
-from iaenet.functions.latent_grid import LatentGrid, best_smoothing, unit
+from iaenet.functions.latent_grid import unit
 from iaenet.models.base import Pair, infer_shape
-from iaenet.models.grid_model import GridModel, Group, as_shape, latent_shape
+from iaenet.models.grid_model import GridModel, Group, as_shape
 from iaenet.models.linear_start import LinearStart
-from iaenet.models.presets import preset_sizes
+from iaenet.models.presets import for_pairs, preset_sizes
+from iaenet.models.query_head import Head
 from iaenet.nn.block import IAEBlock, Skips
 from iaenet.nn.branches import Branch, Fourier, PointIAE, SpectralConv, SpectralIAE, from_plain, to_plain
-from iaenet.nn.coordinates import coordinate_count, coordinate_features
-from iaenet.nn.iae import IAE
-from iaenet.nn.kernels import Sites
-from iaenet.nn.pointwise import full_precision, linear
+from iaenet.nn.coordinates import HARMONICS, coordinate_count
+from iaenet.nn.pointwise import linear
 from iaenet.nn.spectral import FourierLayer
 from iaenet.nn.transform import Grid
 
-HARMONICS = {1: 1, 2: 3, 3: 2}  # frequencies in which coordinates enter the lift, by dimension
 AUTO_MODES = 24  # of a linear start by "auto", on a line
 QUICK = 1024  # coefficients of an input up to which "auto" has one: the fit takes seconds
 WORTH = 0.2  # what "auto" lets a linear start leave of held-out samples, as a share of their size (docs/research.md)
 POST_LAYERS = 2  # Fourier layers of G
-ROUGH = 0.015  # what a grid of a few points less may leave of outputs that are read off without a head
-LOOKED_AT = 64  # outputs, at most, that this is judged by
 PIECE = 2**16  # points that a head works on at a time, of all functions, when no gradient is wanted
 
 
@@ -43,20 +39,20 @@ class IAENet(GridModel):
         periodic: which axes are periodic; one flag, or one per axis.
         grid: points along each axis of the latent grid; one number, or one per axis.
         width: channels c of the intermediate functions.
-        blocks: number L of IAE blocks. With 0 there is no latent grid: all is done by `kernels`.
+        blocks: number L of IAE blocks. With 0 there is no latent grid: all is done by the kernels of the head.
         branches: of each block, see `nn.branches`; objects, or their names and numbers. Default: the paper's two,
             integral autoencoders in the original and in the Fourier domain, and a spectral convolution.
         skips: "dense" (eq. densenet), "residual" (eq. resnet) or "none".
         post: harmonics kept by the two Fourier layers of the post-processing G; 0 leaves G out.
         head: features that are read off at the query points and go, with the input's value and the coordinates there,
-            through a pointwise network. 0: the output itself is read off, for functions that the grid resolves.
-        kernels: the learned part of E and D beside the projection: an integral autoencoder on the points themselves,
-            for functions that no grid resolves. Needs a head.
+            through a pointwise network; `Head(32, kernels=PointIAE(...))` has learned kernels on the points, too.
+            0: the output itself is read off, for functions that the grid resolves.
         linear_start: harmonics of the best linear map from input to output, which `initialise` finds in closed form;
             the network learns the rest. 0 for none; "auto": on a line, if it leaves at most a fifth of such samples.
         measure: the domain's measure on the grid is one more channel of the input, for domains that are not the box.
         smoothing: of the projection of point sets, see `Projection`; above 1 for functions with noise or jumps.
 
+    >>> from iaenet import Discretization
     >>> model = IAENet(in_channels=1, out_channels=1, periodic=True)
     >>> grid = Discretization.uniform(64, periodic=True)
     >>> field = Field(grid, torch.sin(2 * torch.pi * grid.points).float())
@@ -81,8 +77,7 @@ class IAENet(GridModel):
         branches: Sequence[Branch | Mapping[str, Any]] | None = None,
         skips: Skips = "dense",
         post: int = 0,
-        head: int = 0,
-        kernels: PointIAE | Mapping[str, Any] | None = None,
+        head: int | Head | Mapping[str, Any] = 0,
         linear_start: int | Literal["auto"] = 0,
         measure: bool = False,
         smoothing: float = 1.0,
@@ -91,14 +86,12 @@ class IAENet(GridModel):
         self.measure = measure
         self.harmonics = HARMONICS[min(dim, 3)]
         chosen = _default(self.grid) if branches is None else [from_plain(one) for one in branches]
-        learned: PointIAE | None = from_plain(kernels)
-        if not (learned is None or isinstance(learned, PointIAE)):
-            raise InvalidInputError(f"kernels are a PointIAE, got {learned!r}")
-        if learned is not None and not head:
-            raise InvalidInputError("kernels work at the points themselves: give a head, too")
-        if not blocks and (learned is None or post or linear_start):
-            raise InvalidInputError("without blocks there is no latent grid: give kernels, and no post or linear_start")
-        self.options |= {"branches": [to_plain(one) for one in chosen], "kernels": to_plain(learned)}
+        asked: Head | None = (Head(head) if head else None) if isinstance(head, int) else from_plain(head)
+        if not blocks and (asked is None or asked.kernels is None or post or linear_start):
+            raise InvalidInputError(
+                "without blocks there is no latent grid: give a head with kernels, and no post or linear_start"
+            )
+        self.options |= {"branches": [to_plain(one) for one in chosen], "head": to_plain(asked) if asked else 0}
         known = in_channels + measure
         coordinates = coordinate_count(self.periodic, self.harmonics)
         if blocks:
@@ -112,10 +105,8 @@ class IAENet(GridModel):
             self.post: Sequence[FourierLayer] = nn.ModuleList(layers)  # type: ignore[assignment]
         else:
             self.blocks, self.post = [], []
-        self.head = (
-            Head(in_channels, width if blocks else 0, head, out_channels, self.periodic, learned) if head else None
-        )
-        if not head:
+        self.head = asked.build(in_channels, width if blocks else 0, out_channels, self.periodic) if asked else None
+        if self.head is None:
             self.project = nn.Sequential(linear(width, width), nn.GELU(), linear(width, out_channels))
         modes, self.worth = _start(linear_start, known, self.grid)
         self.linear_start = LinearStart(known, out_channels, modes, self.grid) if modes else None
@@ -148,22 +139,9 @@ class IAENet(GridModel):
 
     @classmethod
     def for_data(cls, data: Sequence[Pair], *, preset: str = "small", **options: Any) -> "IAENet":
-        """The network of a preset for such pairs, on a grid like theirs; options replace those of the preset.
-
-        Where the inputs' points do not fill the box, the domain's measure is a channel. The smoothing of point sets is
-        that which finds inputs at half of their points best from the other half. The output has a head in 2-D
-        and 3-D where inputs are given on points, and wherever outputs have much that a grid of a few points less along
-        each axis does not hold: shocks, edges.
-        """
+        """The network of a preset for such pairs, see `presets.for_pairs`; options replace what that chooses."""
         shape = infer_shape(data)
-        chosen: dict[str, Any] = {"grid": list(latent_shape(data))}
-        if any(not _fills_box(given.discretization) for given, _ in data):
-            chosen |= {"measure": True}
-        chosen["smoothing"] = best_smoothing([given for given, _ in data], chosen["grid"], shape["periodic"])
-        scattered = any(given.discretization.axes is None for given, _ in data)
-        if (scattered and shape["dim"] > 1) or (not scattered and unresolved([wanted for _, wanted in data]) > ROUGH):
-            chosen |= {"head": 32}
-        network: Any = cls.from_preset(preset, **shape, **chosen | options)  # type: ignore[arg-type]
+        network: Any = cls.from_preset(preset, **shape, **for_pairs(data) | options)  # type: ignore[arg-type]
         return network
 
     def initialise(self, data: Sequence[Pair]) -> None:
@@ -249,63 +227,6 @@ class IAENet(GridModel):
         return self.latent.read_off(latent, group.target, group.source) + near
 
 
-class Head(nn.Module):
-    """`g(x) = P_2 sigma(P_1 sigma(A [f(x), xi(x)] + V u(x) + b(x)))` at the query points.
-
-    u is what is read off the latent grid, xi the coordinates, and b, if there are `kernels`, the output of an integral
-    autoencoder on `a = A [f, xi]` at the input's own points: the learned part of E and D.
-    """
-
-    def __init__(
-        self,
-        in_channels: int,
-        width: int,
-        size: int,
-        out_channels: int,
-        periodic: tuple[bool, ...],
-        kernels: PointIAE | None,
-    ) -> None:
-        super().__init__()
-        self.periodic = periodic
-        self.harmonics = kernels.harmonics if kernels is not None else HARMONICS[min(len(periodic), 3)]
-        self.own = linear(in_channels + coordinate_count(periodic, self.harmonics), size)
-        self.features = linear(width, size) if width else nn.Identity()
-        self.project = nn.Sequential(nn.GELU(), linear(size, size), nn.GELU(), linear(size, out_channels))
-        self.iae = None
-        if kernels is not None:
-            if kernels.axiswise:
-                raise InvalidInputError("kernels on any points cannot work axis by axis")
-            count = [coordinate_count((wraps,), kernels.harmonics) for wraps in periodic]
-            self.iae = IAE(size, count, (kernels.latent,) * len(periodic), kernels.rank, **kernels.options)
-            self.merge = linear(size, size, bias=False)
-            with torch.no_grad():
-                self.merge.weight *= 0.25  # as the branches of a block
-
-    def encode(self, here: Tensor, points: Tensor, weights: Tensor) -> Tensor | None:
-        """The learned transform of E: input values `(b, n, c)` at its points -> the code of the kernels, if any."""
-        if self.iae is None:
-            return None
-        sites = Sites(self._features(points, here), weights.to(here))
-        code, _ = self.iae.encode(self._lift(here, sites.coordinates), sites)
-        with full_precision(code):
-            return code @ self.merge.weight.T
-
-    def forward(self, there: Tensor, read: Tensor | None, code: Tensor | None, query: Tensor) -> Tensor:
-        """Input values `(b, m, c)` at query points, features read off there, the kernels' code -> `(b, m, c')`."""
-        features = self._features(query, there)
-        own = self._lift(there, features)
-        total = own if read is None else own + read
-        if self.iae is not None and code is not None:
-            total = total + self.iae.decode(code, own, Sites(features, features[:, 0]))  # decoders need no weights
-        return self.project(total)
-
-    def _features(self, points: Tensor, like: Tensor) -> Tensor:
-        return coordinate_features(points, self.periodic, self.harmonics).to(like)
-
-    def _lift(self, values: Tensor, features: Tensor) -> Tensor:
-        return self.own(torch.cat([values, features.expand(len(values), -1, -1)], dim=-1))
-
-
 def with_channel(values: Tensor, function: Tensor) -> Tensor:
     """A function `(s, 1)` as one more channel of values `(b, s, c)`."""
     return torch.cat([values, function.to(values).expand(len(values), -1, -1)], dim=-1)
@@ -323,27 +244,3 @@ def _start(given: int | Literal["auto"], channels: int, grid: Grid) -> tuple[int
     modes = grid.held(AUTO_MODES)
     quick = len(grid.shape) == 1 and channels * (2 * modes + 1) <= QUICK
     return (modes if quick else 0), WORTH
-
-
-def unresolved(outputs: Sequence[Field]) -> float:
-    """What a grid of four fifths of the points along each axis leaves of functions, as a share of their size.
-
-    >>> grid = Discretization.uniform(32, periodic=True)
-    >>> wave, shock = torch.cos(2 * torch.pi * grid.points), torch.sign(grid.points - 0.4)
-    >>> unresolved([Field(grid, wave)]) < 1e-9, unresolved([Field(grid, shock)]) > 0.05
-    (True, True)
-    """
-    rest = size = 0.0
-    for field in outputs[:: max(1, len(outputs) // LOOKED_AT)]:
-        where, values = field.discretization, field.values[:LOOKED_AT] if field.batched else field.values[None]
-        if where.axes is None or min(where.shape) < 8:
-            continue
-        fewer = LatentGrid([-(-4 * count // 5) for count in where.shape], where.periodic)
-        rest += float((values - fewer.read_off(fewer.encode(where, values), where)).double().square().sum())
-        size += float(values.double().square().sum())
-    return (rest / size) ** 0.5 if size else 0.0
-
-
-def _fills_box(where: Discretization) -> bool:
-    """Whether the weights add up to the volume of the box."""
-    return where.axes is not None or abs(float(where.weights.sum()) / where.volume - 1) < 0.01

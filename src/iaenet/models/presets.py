@@ -1,12 +1,21 @@
-"""How large IAE-Net is, by name, on a given grid."""
+"""How large IAE-Net is, by name, on a given grid, and what follows from the data."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from iaenet.errors import InvalidInputError
+from iaenet.functions.discretization import Discretization
+from iaenet.functions.field import Field
+from iaenet.functions.latent_grid import LatentGrid
+from iaenet.functions.smoothing import best_smoothing
+from iaenet.models.base import Pair
+from iaenet.models.grid_model import latent_shape
 from iaenet.nn.branches import Branch, Fourier, GridConv, PointIAE, SpectralConv, SpectralIAE
 from iaenet.nn.transform import Grid
 
 NAMES = ("small", "base")
+ROUGH = 0.015  # what a grid of a few points less may leave of outputs that are read off without a head
+LOOKED_AT = 64  # outputs, at most, that this is judged by
 
 
 def preset_sizes(preset: str, grid: Grid) -> dict[str, Any]:
@@ -43,3 +52,49 @@ def preset_sizes(preset: str, grid: Grid) -> dict[str, Any]:
         return {"width": 32, "blocks": 4, "branches": branches, "post": 12}
     branches = [PointIAE(latent=8, rank=128, harmonics=2), SpectralIAE(fourier(4), latent=512), SpectralConv(4)]
     return {"width": 20, "blocks": 4, "branches": branches, "post": 4}
+
+
+def for_pairs(data: Sequence[Pair]) -> dict[str, Any]:
+    """The options of IAE-Net that follow from training pairs.
+
+    The latent grid is as fine as theirs (`latent_shape`). Where the inputs' points do not fill the box, the domain's
+    measure is a channel. The smoothing of point sets is that which finds inputs at half of their points best from the
+    other half. The output has a head in 2-D and 3-D where inputs are given on points, and wherever outputs have much
+    that a grid of a few points less along each axis does not hold: shocks, edges.
+    """
+    first = data[0][0].discretization
+    inputs, outputs = [given for given, _ in data], [wanted for _, wanted in data]
+    chosen: dict[str, Any] = {"grid": list(latent_shape(data))}
+    if any(not fills_box(given.discretization) for given in inputs):
+        chosen |= {"measure": True}
+    chosen["smoothing"] = best_smoothing(inputs, chosen["grid"], first.periodic)
+    scattered = any(given.discretization.axes is None for given in inputs)
+    if (scattered and first.dim > 1) or (not scattered and unresolved(outputs) > ROUGH):
+        chosen |= {"head": 32}
+    return chosen
+
+
+def unresolved(outputs: Sequence[Field]) -> float:
+    """What a grid of four fifths of the points along each axis leaves of functions, as a share of their size.
+
+    >>> import torch
+    >>> from iaenet import Discretization
+    >>> grid = Discretization.uniform(32, periodic=True)
+    >>> wave, shock = torch.cos(2 * torch.pi * grid.points), torch.sign(grid.points - 0.4)
+    >>> unresolved([Field(grid, wave)]) < 1e-9, unresolved([Field(grid, shock)]) > 0.05
+    (True, True)
+    """
+    rest = size = 0.0
+    for field in outputs[:: max(1, len(outputs) // LOOKED_AT)]:
+        where, values = field.discretization, field.values[:LOOKED_AT] if field.batched else field.values[None]
+        if where.axes is None or min(where.shape) < 8:
+            continue
+        fewer = LatentGrid([-(-4 * count // 5) for count in where.shape], where.periodic)
+        rest += float((values - fewer.read_off(fewer.encode(where, values), where)).double().square().sum())
+        size += float(values.double().square().sum())
+    return (rest / size) ** 0.5 if size else 0.0
+
+
+def fills_box(where: Discretization) -> bool:
+    """Whether the weights of points add up to the volume of the box."""
+    return where.axes is not None or abs(float(where.weights.sum()) / where.volume - 1) < 0.01

@@ -11,8 +11,8 @@ from iaenet.functions.discretization import Periodic
 from iaenet.models.base import Presets
 from iaenet.models.galerkin_attention import Attention, EncoderLayer, FourierAttention, GalerkinAttention
 from iaenet.models.grid_model import GridModel
-from iaenet.nn.branches import grid_sites
 from iaenet.nn.coordinates import coordinate_count
+from iaenet.nn.point_branch import grid_sites
 from iaenet.nn.spectral import SpectralConvolution
 
 # Sizes by dimension (3 stands for 3 and more); "paper" in 1-D is his Burgers network, whose 16 modes are k = 0 .. 15.

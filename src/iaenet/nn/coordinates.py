@@ -5,6 +5,8 @@ import math
 import torch
 from torch import Tensor
 
+HARMONICS = {1: 1, 2: 3, 3: 2}  # frequencies in which coordinates enter a network, by dimension
+
 
 def coordinate_features(x: Tensor, periodic: tuple[bool, ...], harmonics: int) -> Tensor:
     """Coordinates `(n, d)` in the unit box as smooth features `(n, f)`.

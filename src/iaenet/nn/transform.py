@@ -7,7 +7,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from iaenet.functions.latent_grid import uniform_nodes
+from iaenet.functions.axis_projection import uniform_nodes
 from iaenet.functions.projection import apply_axes
 from iaenet.nn.pointwise import full_precision
 
