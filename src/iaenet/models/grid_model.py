@@ -95,20 +95,21 @@ class GridModel(Model):
         single = isinstance(field, Field)
         fields, targets = as_batch(field, at)
         groups = self._groups(fields, targets)
-        results = self._outputs(groups, self._run(groups)) if groups else []
+        results = self._outputs(self._inside(self._latent(groups)), groups) if groups else []
         return results[0] if single else results
 
     @torch.compiler.disable
-    def _outputs(self, groups: list[Group], values: list[Tensor]) -> list[Field]:
+    def _outputs(self, values: Tensor, groups: list[Group]) -> list[Field]:
         found: dict[int, Field] = {}
-        for group, all_values in zip(groups, values, strict=True):
+        for group, all_values in zip(groups, self._read(values, groups), strict=True):
             for i, one, part in zip(group.members, group.fields, all_values.split(group.counts), strict=True):
                 found[i] = Field.unchecked(group.target, part if one.batched else part[0])
         return [found[i] for i in range(len(found))]
 
     def transform(self, values: Tensor, source: Discretization, target: Discretization) -> Tensor:
         """Values `(b, n, c)` at the points of `source` -> values `(b, n', c')` at those of `target`."""
-        return self._run([Group([0], [Field.unchecked(source, values)], source, target)])[0]
+        groups = [Group([0], [Field.unchecked(source, values)], source, target)]
+        return self._read(self._inside(self._latent(groups)), groups)[0]
 
     def encode(self, group: Group) -> Tensor:
         """E of a group: `(b, s, c)`. What was projected once is kept with its function, unless a gradient is wanted."""
@@ -127,25 +128,23 @@ class GridModel(Model):
         features = coordinate_features(self.latent.coordinates, self.periodic, harmonics)
         return features.to(like).expand(len(like), -1, -1)
 
-    def _run(self, groups: list[Group]) -> list[Tensor]:
-        like = groups[0].fields[0].values
-        with full_precision(like):  # autocast would cost percents, see `pointwise.py`
-            latent = self._latent(groups)
-        with nullcontext() if self.autocast else full_precision(like):
-            found = self.on_grid(latent)
-        with full_precision(like):
-            return self._read(found, groups)
+    def _inside(self, latent: Tensor) -> Tensor:
+        with nullcontext() if self.autocast else full_precision(latent):
+            return self.on_grid(latent)
 
-    # E and D are not compiled: they depend on how many points there are, and on which.
+    # E and D are not compiled: they depend on how many points there are, and on which. They are in full precision, since
+    # autocast would cost percents (`nn/pointwise.py`).
     @torch.compiler.disable
     def _latent(self, groups: list[Group]) -> Tensor:
-        parts = [self.encode(group) for group in groups]
-        return parts[0] if len(parts) == 1 else torch.cat(parts)
+        with full_precision(groups[0].fields[0].values):
+            parts = [self.encode(group) for group in groups]
+            return parts[0] if len(parts) == 1 else torch.cat(parts)
 
     @torch.compiler.disable
     def _read(self, values: Tensor, groups: list[Group]) -> list[Tensor]:
         parts = values.split([sum(group.counts) for group in groups])
-        return [self.decode(part, group) for part, group in zip(parts, groups, strict=True)]
+        with full_precision(values):
+            return [self.decode(part, group) for part, group in zip(parts, groups, strict=True)]
 
     def _encoded(self, field: Field) -> Tensor:
         values = field.values if field.batched else field.values[None]

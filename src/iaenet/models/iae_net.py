@@ -102,6 +102,8 @@ class IAENet(GridModel):
                 FourierLayer(width, self.grid.held(post), self.periodic, last=i == POST_LAYERS - 1)
                 for i in range(POST_LAYERS if post else 0)
             ]
+            for layer in layers:
+                layer.convolution.transform(self.grid.shape)  # made here, and not in a call that is traced
             self.post: Sequence[FourierLayer] = nn.ModuleList(layers)  # type: ignore[assignment]
         else:
             self.blocks, self.post = [], []
