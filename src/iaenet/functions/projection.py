@@ -18,7 +18,8 @@ from iaenet.errors import InvalidInputError
 
 PERIOD = 1.5  # of a closed axis, in units of its length: the function is continued smoothly, with no kink at the ends
 PENALTY = 1e-3  # lambda at the highest frequency of the band, for uniform points; ten times as much for random ones
-ORDER = 4  # lambda grows like |k|^(2 ORDER)
+ORDER = 4  # lambda grows like |k|^(2 ORDER), as for smooth functions; with smoothing like |k|^(2 ROUGH_ORDER)
+ROUGH_ORDER = 2
 FLOOR = (
     1e-12,
     1e-5,
@@ -35,7 +36,7 @@ class Projection:
 
     On an axis, `b = 1, sqrt2 cos(2 pi k x / L), sqrt2 sin(2 pi k x / L)`: orthonormal on its period L, 1 on a periodic
     axis and 1.5 on a closed one, of which the box is a part. Points are those of the unit box. `smoothing` above 1 is
-    for functions with noise or jumps: so many times the penalty, and no refinement.
+    for functions with noise or jumps: so many times the penalty, of a lower order, and no refinement.
 
     >>> x = torch.rand(100, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     >>> projection = Projection([12], (False,))
@@ -51,6 +52,7 @@ class Projection:
         self.modes = tuple(int(count) for count in modes)
         self.periodic = tuple(periodic)
         self.smoothing = smoothing
+        self.order = ORDER if smoothing == 1 else ROUGH_ORDER
         self.periods = tuple(1.0 if wraps else PERIOD for wraps in periodic)
         self.shape = tuple(2 * count + 1 for count in self.modes)  # functions along each axis
         self.size = math.prod(self.shape)
@@ -109,7 +111,7 @@ class Projection:
         return c.reshape(image.shape).movedim(0, 1)
 
     def penalty(self, weights: Tensor, nyquist: Tensor | float = SCATTERED) -> Tensor:
-        """`lambda_k = eta ((1 + 4 |nu_k|^2) / (1 + 4 nu^2))^ORDER + FLOOR`, `nu_k = k / L` the frequency: `(p,)`.
+        """`lambda_k = eta ((1 + 4 |nu_k|^2) / (1 + 4 nu^2))^order + FLOOR`, `nu_k = k / L` the frequency: `(p,)`.
 
         nu is the highest frequency of the band, or what distinct points of such weights determine if that is less:
         `nyquist / (2 h)` with the spacing `h = sum_i w_i^(1 + 1/d)`, weights of sum 1. Beyond it coefficients are
@@ -126,7 +128,7 @@ class Projection:
         band = min(count / period for count, period in zip(self.modes, self.periods, strict=True))
         top = (nyquist / (2 * spacing)).clamp_max(band)
         eta = self.smoothing * PENALTY * nyquist**-2.5
-        return eta * ((1 + 4 * squares) / (1 + 4 * top**2)) ** ORDER + FLOOR[d > 1]
+        return eta * ((1 + 4 * squares) / (1 + 4 * top**2)) ** self.order + FLOOR[d > 1]
 
     def evaluate(self, coefficients: Tensor, points: Tensor) -> Tensor:
         """`sum_k c_k B_k(x)`: coefficients `(b, p, c)`, points `(n, d)` -> values `(b, n, c)`."""

@@ -7,7 +7,7 @@ import torch
 from iaenet.functions.field import Field
 from iaenet.functions.latent_grid import LatentGrid, unit
 
-SMOOTHINGS = (1.0, 10.0, 100.0)
+SMOOTHINGS = (1.0, 10.0, 30.0, 100.0)
 LOOKED_AT = 16  # functions by which the smoothing is chosen
 
 

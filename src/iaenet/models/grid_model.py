@@ -132,7 +132,7 @@ class GridModel(Model):
         with nullcontext() if self.autocast else full_precision(latent):
             return self.on_grid(latent)
 
-    # E and D are not compiled: they depend on how many points there are, and on which. They are in full precision, since
+    # E and D are not compiled: they depend on how many points there are, and on which. They are in full precision:
     # autocast would cost percents (`nn/pointwise.py`).
     @torch.compiler.disable
     def _latent(self, groups: list[Group]) -> Tensor:

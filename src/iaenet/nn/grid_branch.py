@@ -35,20 +35,20 @@ class GridConv(Branch):
 class GridUNet(Branch):
     """A U-Net that halves the grid `depth` times, with layers of `attention` on the first level of at most 128 points.
 
-    Channels double from level to level, up to 8 times. `size` as for `GridConv`.
+    Channels double from level to level, up to `widest` times. `size` as for `GridConv`.
     """
 
     depth: int = 3
     attention: int = 0
+    widest: int = 8
     size: int | None = None
     kernel_size: int = 3
 
     def build(self, width: int, grid: Grid) -> BranchLayer:
         """The layer."""
         own = _own_grid(self.size, grid)
-        levels = GridLevels(
-            own.shape, width, grid.periodic, self.kernel_size, levels=self.depth, attention=self.attention
-        )
+        options = {"levels": self.depth, "attention": self.attention, "widest": self.widest}
+        levels = GridLevels(own.shape, width, grid.periodic, self.kernel_size, **options)
         return _ResampledLayer(levels, own, grid)
 
 

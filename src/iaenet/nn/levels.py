@@ -16,15 +16,14 @@ POOLS: tuple[Callable[..., Tensor], ...] = (
     nn.functional.avg_pool2d,
     nn.functional.avg_pool3d,
 )
-WIDEST = 8  # channels double from level to level up to this many times the first
 TOKENS = 128  # most points of a grid that are all compared with each other
 
 
 class Levels(nn.Module):
     """Down: `x_{l+1} = D_l(mean over 2^d cells of x_l)`. Up: `y_l = U_l(y_{l+1} repeated, x_l)`.
 
-    D and U are residual pairs of convolutions; level l has `width min(2^l, 8)` channels. An odd number of points is
-    halved upwards, its last cell being one point, and what is too much after doubling is cut off. Layers of
+    D and U are residual pairs of convolutions; level l has `width min(2^l, widest)` channels. An odd number of points
+    is halved upwards, its last cell being one point, and what is too much after doubling is cut off. Layers of
     `attention`, if any, follow on U at level `attended`.
     """
 
@@ -38,9 +37,10 @@ class Levels(nn.Module):
         kernel: int,
         attention: int = 0,
         attended: int = 0,
+        widest: int = 8,
     ) -> None:
         super().__init__()
-        sizes = [width * min(2**level, WIDEST) for level in range(levels + 1)]
+        sizes = [width * min(2**level, widest) for level in range(levels + 1)]
         self.pool = POOLS[len(periodic) - 1]
         self.lift = Convolution(channels_in, width, periodic, kernel)
         self.down = nn.ModuleList(
@@ -94,6 +94,7 @@ class GridLevels(nn.Module):
         *,
         levels: int,
         attention: int,
+        widest: int = 8,
     ) -> None:
         super().__init__()
         if kernel < 1 or kernel % 2 == 0:
@@ -109,7 +110,7 @@ class GridLevels(nn.Module):
             raise InvalidInputError(
                 f"attention is on a grid of at most {TOKENS} points, and on the way up: more levels than {levels}"
             )
-        self.levels = Levels(channels, channels, periodic, channels, levels, kernel, attention, attended or 0)
+        self.levels = Levels(channels, channels, periodic, channels, levels, kernel, attention, attended or 0, widest)
 
     def forward(self, values: Tensor) -> Tensor:
         """Values `(b, s_1 .. s_d, c)`, flattened to `(b, s, c)` -> the same."""
