@@ -72,8 +72,10 @@ class PublishedIAENet(Model):
         depth: int | None = None,
     ) -> None:
         super().__init__()
-        if min(width, latent or 1, blocks, depth or 1) < 1:
-            raise InvalidInputError(f"width, latent, blocks and depth are at least 1, got {self.options}")
+        for name in ("width", "latent", "blocks", "depth"):
+            size = self.options[name]
+            if size is not None and size < 1:
+                raise InvalidInputError(f"{name} must be at least 1, got {size}")
         self.in_channels = in_channels
         self.dim = dim
         _choice("branches", branches, BRANCHES)
