@@ -95,7 +95,7 @@ def waves(s: int, like: Tensor) -> Tensor:
 
 def fourier(a: Tensor) -> Tensor:
     """All Fourier sums of `(b, s_1 .., c)`, without a factor."""
-    found = a.to(torch.complex128)
+    found = a + 0j
     for axis, s in enumerate(a.shape[1:-1], start=1):
         found = torch.tensordot(waves(s, a), found.movedim(axis, 0), dims=1).movedim(0, axis)
     return found

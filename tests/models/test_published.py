@@ -1,5 +1,7 @@
 """The published form: the paper's size, the same values as the formulas written densely, and what it refuses."""
 
+from itertools import pairwise
+
 import pytest
 import torch
 
@@ -41,7 +43,7 @@ def test_the_default_is_the_authors_program_to_a_parameter():
         for c in (w, 2 * w):  # original and Fourier branch
             kernel = ((c + 1) * m + m) + 2 * m + (m * m + m)
             processed = (2 * c * c + 2 * c) + (2 * c * c + c) + 2 * 2 * c
-            phi_0 = sum(i * o + o for i, o in zip(hidden, hidden[1:], strict=False))
+            phi_0 = sum(i * o + o for i, o in pairwise(hidden))
             total += 4 * (2 * dim * kernel + dim * (m + 1) + 2 * processed + phi_0)
         merge = (3 * w * w + w) + (3 * w * 2 * w + 2 * w) + (2 * w * w + w) + 2 * 3 * w + 2 * w
         total += 4 * (merge + w * w + w)

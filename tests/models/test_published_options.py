@@ -123,7 +123,8 @@ def test_the_decoders_see_different_things():
     for decoder, additive in (("program", True), ("text", False)):
         transform = published(decoder=decoder).double().blocks[0].branches[0].decoders[0]
         weight = published().double().blocks[0].branches[0].decoders[0].compress.weight[0]
-        hidden = step - torch.outer(weight, weight @ step) / weight.square().sum()  # without effect on the compressed value
+        # What the compressed value does not show.
+        hidden = step - torch.outer(weight, weight @ step) / weight.square().sum()
         first, second = transform(u + hidden, x) - transform(u, x), transform(u + 2 * hidden, x) - transform(u, x)
         assert ((second - 2 * first).abs().max() < 1e-12) == additive
 

@@ -15,7 +15,7 @@ from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization, Periodic
 from iaenet.models.base import IDEAS, Accepts, Model
 from iaenet.nn.published_block import BRANCHES, SKIPS, FNOLayer, NoSkips, PublishedBlock
-from iaenet.nn.published_iae import LinearDecoder, ProgramDecoder, TextDecoder, pointwise_mlp
+from iaenet.nn.published_iae import AxisEncoder, LinearDecoder, ProgramDecoder, TextDecoder, pointwise_mlp
 
 LATENT = {1: 256, 2: 64}  # points along each axis of the latent grid, by dimension (2 stands for more, too)
 FREQUENCIES = {1: 16, 2: 12}  # that G keeps along each axis
@@ -102,9 +102,15 @@ class PublishedIAENet(Model):
     @property
     def ideas(self) -> dict[str, bool]:
         """Which of the paper's ideas this network has."""
-        block = self.blocks[0]
-        sees = block.branches[0].encoders[0].auxiliary
-        return dict(zip(IDEAS, (True, sees, len(block.branches) > 1, self.skips.dense, len(self.post) > 0), strict=True))
+        encoders = [part for part in self.modules() if isinstance(part, AxisEncoder)]
+        found = (
+            bool(encoders),
+            any(part.auxiliary for part in encoders),
+            len(self.blocks[0].branches) > 1,
+            self.skips.dense,
+            len(self.post) > 0,
+        )
+        return dict(zip(IDEAS, found, strict=True))
 
     def transform(self, values: Tensor, source: Discretization, target: Discretization) -> Tensor:
         """Values on a tensor grid -> values on the same grid."""

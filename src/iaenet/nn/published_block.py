@@ -134,7 +134,7 @@ class FNOLayer(nn.Module):
         shape = a.shape[1:-1]
         dims = tuple(range(1, len(shape) + 1))
         spectrum = torch.fft.rfftn(a, dim=dims)
-        # Where R_k stands for the frequencies of the grid, axis by axis, and which of these are kept.
+        # Places of the kept frequencies in the spectrum, and of their R_k among the weights, axis by axis.
         grid, weights = [], []
         for s in shape[:-1]:
             up, down = min(self.modes, (s + 1) // 2), min(self.modes, s // 2)
@@ -143,7 +143,7 @@ class FNOLayer(nn.Module):
         kept = min(self.modes, spectrum.shape[-2])
         grid.append(torch.arange(kept, device=a.device))
         weights.append(grid[-1])
-        at = (slice(None), *torch.meshgrid(*grid, indexing="ij"))
+        at: tuple[slice | Tensor, ...] = (slice(None), *torch.meshgrid(*grid, indexing="ij"))
         matrices = torch.view_as_complex(self.weight)[torch.meshgrid(*weights, indexing="ij")]
         out = torch.zeros_like(spectrum)
         out[at] = torch.einsum("b...c,...ce->b...e", spectrum[at], matrices)

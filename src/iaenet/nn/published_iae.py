@@ -7,6 +7,7 @@ layer can be applied after the sum instead, which is exactly the same function.
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import ClassVar, TypedDict, Unpack
 
 import torch
@@ -205,7 +206,7 @@ def latent_network(latent: Sequence[int], hidden: int) -> nn.Sequential:
     m = math.prod(latent)
     sizes = [m, 2 * m if len(latent) == 1 else m, *[m] * (hidden - 1)]
     layers: list[nn.Module] = []
-    for before, after in zip(sizes, sizes[1:], strict=False):
+    for before, after in pairwise(sizes):
         layers += [nn.Linear(before, after), nn.ReLU()]
     return nn.Sequential(*layers, nn.Linear(sizes[-1], m))
 
