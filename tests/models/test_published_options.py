@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from iaenet import Discretization, Field, IAENet, InvalidInputError
+from iaenet import Discretization, Field, Head, IAENet, InvalidInputError
 from iaenet.functions.metrics import relative_l2
 from iaenet.models.base import IDEAS
 from iaenet.models.fno import FNO
@@ -157,7 +157,7 @@ def test_ideas_are_read_off_the_network():
     assert ideas(ours(SpectralConv(3), skips="none")) == []
     assert ideas(ours(spectral, blocks=1)) == [kernels]
     assert ideas(ours(PointIAE(4, 4, auxiliary=False), SpectralIAE(Wavelet(2), 4))) == [kernels, dense]
-    assert ideas(IAENet(1, 1, blocks=0, head=4, kernels=point)) == [kernels, nonlinear]
+    assert ideas(IAENet(1, 1, blocks=0, head=Head(4, point))) == [kernels, nonlinear]
 
 
 @pytest.mark.parametrize("option", ["skips", "branches", "decoder", "kernels"])
