@@ -145,7 +145,7 @@ def test_the_default_layers_pass_and_the_published_form_fails_on_the_same_data(b
         published = certify(IAENet.from_preset("published", in_channels=1, out_channels=1), burgers, **AT_128)
         assert not published.passed
         assert {("mismatch", "128"), ("mismatch", "256")} < failed(published)
-        assert min(line.value for line in published.lines if line.test == "mismatch" and line.value) > 0.1
+        assert min(line.value for line in published.lines if line.test == "mismatch" and line.value) > 0.02
 
 
 AT_128 = {"training_resolution": 128, "samples": 4}

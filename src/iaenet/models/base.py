@@ -14,6 +14,15 @@ from iaenet.functions.field import Field
 
 Pair = tuple[Field, Field]
 
+# The paper's ideas about networks, as pages list them; augmentation is one of the training.
+IDEAS = (
+    "data-driven kernels",
+    "nonlinear kernels",
+    "original + Fourier channels",
+    "dense skips",
+    "post-processing G",
+)
+
 
 @dataclass(frozen=True)
 class Accepts:
@@ -70,6 +79,11 @@ class Model(nn.Module):
         A model that needs more of the data, such as sensors or modes, overrides this.
         """
         return cls(**infer_shape(data), **options)
+
+    @property
+    def ideas(self) -> dict[str, bool]:
+        """Which of the paper's ideas (`IDEAS`) the network has, read off the network itself; none for most models."""
+        return dict.fromkeys(IDEAS, False)
 
     def initialise(self, data: Sequence[Pair]) -> None:
         """What is found in closed form before the training, from training samples alone; nothing for most models."""

@@ -11,7 +11,7 @@ from iaenet.functions.discretization import Periodic
 from iaenet.functions.field import Field
 from iaenet.functions.interpolate import interpolate
 from iaenet.functions.latent_grid import unit
-from iaenet.models.base import Pair, infer_shape
+from iaenet.models.base import IDEAS, Pair, infer_shape
 from iaenet.models.grid_model import GridModel, Group, as_shape
 from iaenet.models.linear_start import LinearStart
 from iaenet.models.presets import for_pairs, preset_sizes
@@ -19,6 +19,7 @@ from iaenet.models.query_head import Head
 from iaenet.nn.block import IAEBlock, Skips
 from iaenet.nn.branches import Branch, Fourier, PointIAE, SpectralConv, SpectralIAE, from_plain, to_plain
 from iaenet.nn.coordinates import HARMONICS, coordinate_count
+from iaenet.nn.kernels import Kernel
 from iaenet.nn.pointwise import linear
 from iaenet.nn.spectral import FourierLayer
 from iaenet.nn.transform import Grid
@@ -145,6 +146,22 @@ class IAENet(GridModel):
         shape = infer_shape(data)
         network: Any = cls.from_preset(preset, **shape, **for_pairs(data) | options)  # type: ignore[arg-type]
         return network
+
+    @property
+    def ideas(self) -> dict[str, bool]:
+        """Which of the paper's ideas this network has; matrices between coefficients count as kernels."""
+        parts = [from_plain(one) for one in self.options["branches"]] if self.blocks else []
+        points = any(isinstance(one, PointIAE) for one in parts)
+        spectral = [one.basis for one in parts if isinstance(one, SpectralIAE)]
+        kernels = [one for one in self.modules() if isinstance(one, Kernel)]
+        found = (
+            bool(kernels or spectral),
+            any(one.value is not None for one in kernels),
+            points and any(isinstance(basis, Fourier) for basis in spectral),
+            self.options["skips"] == "dense" and len(self.blocks) > 1,
+            len(self.post) > 0,
+        )
+        return dict(zip(IDEAS, found, strict=True))
 
     def initialise(self, data: Sequence[Pair]) -> None:
         """Fit the linear start, if there is one, to pairs of the training."""

@@ -1,97 +1,54 @@
 """The published form of IAE-Net, for honest comparison: invariant only as far as augmentation makes it so.
 
-It sums over grid points without weights, gives coordinates and frequencies as an index divided by the grid size, keeps
-the whole Fourier band, has ReLU kinks, and normalises latent values. Kernels are evaluated in factored form, which
-changes no value (`tests/models/test_published.py` compares with dense kernels), so it is also cheaper than it was.
-Where text and released code differ (layer normalisation, the local path in the merge) this follows the code, without
-its dropout.
+It takes plain means over grid points, transforms the values' index by FFT and keeps the whole band, gives frequencies
+as an index divided by their number, has ReLU kinks, and normalises latent values. `docs/published.md` has it equation
+by equation, with each place where the paper's text and its authors' program differ.
 """
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization, Periodic
-from iaenet.models.base import Accepts, Model
-from iaenet.nn.axiswise import AxiswiseDecoder, AxiswiseEncoder
-from iaenet.nn.kernels import Sites
-from iaenet.nn.spectral import FourierLayer
+from iaenet.models.base import IDEAS, Accepts, Model
+from iaenet.nn.published_block import BRANCHES, SKIPS, FNOLayer, NoSkips, PublishedBlock
+from iaenet.nn.published_iae import AxisEncoder, LinearDecoder, ProgramDecoder, TextDecoder, pointwise_mlp
 
-
-def index_sites(shape: Sequence[int], like: Tensor) -> Sites:
-    """Coordinates `i / (s - 1)` of each axis and weights 1, whatever the grid is."""
-    axes = []
-    for s in shape:
-        x = torch.linspace(0, 1, s, dtype=like.dtype, device=like.device)[:, None]
-        axes.append(Sites(x, torch.ones_like(x[:, 0])))
-    return Sites(axes[0].coordinates, axes[0].weights, tuple(axes))
-
-
-class PublishedIAE(nn.Module):
-    """Encoder, phi_0 and decoder with layer normalisation after each integral, kernels of rank m."""
-
-    def __init__(self, channels: int, latent: Sequence[int]) -> None:
-        super().__init__()
-        rank = max(latent)
-        ones = [1] * len(latent)
-        self.encoder = AxiswiseEncoder(channels, ones, latent, rank, activation=torch.relu)
-        self.decoder = AxiswiseDecoder(channels, ones, latent, rank, activation=torch.relu)
-        m = math.prod(latent)
-        hidden = 2 * m if len(latent) == 1 else m
-        self.phi_0 = nn.Sequential(nn.Linear(m, hidden), nn.ReLU(), nn.Linear(hidden, m), nn.ReLU(), nn.Linear(m, m))
-        self.mlps = nn.ModuleList(_mlp(channels, 2 * channels, channels) for _ in range(2))
-        self.norms = nn.ModuleList(nn.LayerNorm(channels) for _ in range(4))
-
-    def forward(self, a: Tensor, shape: Sequence[int]) -> Tensor:
-        """Values `(b, n, c)` on a grid of `shape` -> `(b, n, c)`."""
-        sites = index_sites(shape, a)
-        v = self.norms[0](self.encoder(a, sites))
-        v = self.norms[1](v + self.mlps[0](v))
-        u = self.phi_0(v.transpose(1, 2)).transpose(1, 2)
-        b = self.norms[2](self.decoder(u, a, sites))
-        out: Tensor = self.norms[3](b + self.mlps[1](b))
-        return out
-
-
-class PublishedBlock(nn.Module):
-    """Original and Fourier branch with a linear path, merged (eqs. multichannel, densenet)."""
-
-    def __init__(self, channels: int, latent: Sequence[int], inputs: int) -> None:
-        super().__init__()
-        self.gather = nn.Linear(inputs * channels, channels)
-        self.original = PublishedIAE(channels, latent)
-        self.fourier = PublishedIAE(2 * channels, latent)  # real and imaginary parts
-        self.straight = nn.Linear(channels, channels)
-        self.norm = nn.LayerNorm(3 * channels)
-        self.merge_linear = nn.Linear(3 * channels, channels)
-        self.merge = _mlp(3 * channels, 2 * channels, channels)
-        self.norm_out = nn.LayerNorm(channels)
-
-    def forward(self, history: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
-        """Earlier outputs `(b, n, c)` on a grid of `shape` -> `(b, n, c)`."""
-        a = self.gather(torch.cat(list(history), dim=-1))
-        b, n, c = a.shape
-        axes = tuple(range(1, len(shape) + 1))
-        spectrum = torch.fft.rfftn(a.reshape(b, *shape, c), dim=axes, norm="ortho")
-        band = tuple(spectrum.shape[1:-1])
-        parts = torch.cat([spectrum.real, spectrum.imag], dim=-1).reshape(b, -1, 2 * c)
-        real, imag = self.fourier(parts, band).reshape(b, *band, 2 * c).chunk(2, dim=-1)
-        back = torch.fft.irfftn(torch.complex(real, imag), s=shape, dim=axes, norm="ortho").reshape(b, n, c)
-        merged = self.norm(torch.cat([self.straight(a), self.original(a, shape), back], dim=-1))
-        return torch.relu(self.norm_out(self.merge_linear(merged) + self.merge(merged)))
+LATENT = {1: 256, 2: 64}  # points along each axis of the latent grid, by dimension (2 stands for more, too)
+FREQUENCIES = {1: 16, 2: 12}  # that G keeps along each axis
+DECODERS: dict[str, type[LinearDecoder]] = {"program": ProgramDecoder, "text": TextDecoder}
+KERNELS = {"nonlinear": True, "linear": False}  # whether they see the function
 
 
 class PublishedIAENet(Model):
-    """The paper's network at the paper's size: width 64, 4 dense blocks, latent grid 256 in 1-D and 64 x 64 in 2-D.
+    """`f -F-> a_0 -IAE_1-> a_1 ... -IAE_L-> a_L -G-> g` (section iaenet) as published; the paper's size by default.
 
-    Takes tensor grids, gives the output on the same points. In 2-D the dense phi_0 has 403 of 409 million parameters.
+    Takes tensor grids, uniform or not, and gives the output on the same points. Kernels are evaluated in factored form
+    where that is exactly the same function (`nn/published_iae.py`). There is no dropout, which the program has.
 
-    >>> model = PublishedIAENet(1, 1)
-    >>> round(sum(p.numel() for p in model.parameters()) / 1e6, 1)
-    5.3
+    Args:
+        in_channels, out_channels: components of the input and output function.
+        dim: dimension d of the domain.
+        periodic: has no effect, since the published form takes every axis for one period.
+        width: channels w of the intermediate functions.
+        latent: points m along each axis of the latent grid; by default 256 in 1-D and 64 x 64 in 2-D.
+        blocks: number L of IAE blocks.
+        skips: "dense" (the program's: linear maps of all earlier outputs, before G, too), "dense-text" (eq. densenet to
+            the letter), "residual" (eq. resnet) or "none".
+        branches: "both", "original" or "fourier".
+        decoder: what the decoder's kernel sees of the latent function u: "program", one learned sum of its values for
+            each channel, or "text", u(z), at a cost of m kernel networks for each point.
+        kernels: "nonlinear", or "linear" for kernels that see no function.
+        channel_mlp: whether a pointwise MLP follows each integral transform.
+        post: whether two Fourier layers come before the projection; without them there is no G.
+        depth: hidden layers of phi_0, phi_1 and phi_2 alike; by default 2 in phi_0 and 1 in the kernels. One deep block
+            is `blocks=1, depth=4`.
+
+    >>> sum(p.numel() for p in PublishedIAENet(1, 1).parameters())
+    5300873
     """
 
     accepts = Accepts(resolutions=True, points=False, elsewhere=False)
@@ -106,18 +63,54 @@ class PublishedIAENet(Model):
         width: int = 64,
         latent: int | None = None,
         blocks: int = 4,
+        skips: Literal["dense", "dense-text", "residual", "none"] = "dense",
+        branches: Literal["both", "original", "fourier"] = "both",
+        decoder: Literal["program", "text"] = "program",
+        kernels: Literal["nonlinear", "linear"] = "nonlinear",
+        channel_mlp: bool = True,
+        post: bool = True,
+        depth: int | None = None,
     ) -> None:
         super().__init__()
+        for name in ("width", "latent", "blocks", "depth"):
+            size = self.options[name]
+            if size is not None and size < 1:
+                raise InvalidInputError(f"{name} must be at least 1, got {size}")
         self.in_channels = in_channels
         self.dim = dim
-        points = latent if latent is not None else (256 if dim == 1 else 64)
+        _choice("branches", branches, BRANCHES)
+        sees = _choice("kernels", kernels, KERNELS)
+        kind = _choice("decoder", decoder, DECODERS)
         self.lift = nn.Linear(in_channels + dim, width)
-        self.blocks = nn.ModuleList(PublishedBlock(width, (points,) * dim, i + 1) for i in range(blocks))
-        modes = 16 if dim == 1 else 12
-        # G's frequencies are those of the index: every axis counts as one period.
-        post = [FourierLayer(width, modes, (True,) * dim, last=i == 1) for i in range(2)]
-        self.post: Sequence[FourierLayer] = nn.ModuleList(post)  # type: ignore[assignment]
-        self.project = nn.Linear(width, out_channels)
+        made = [
+            PublishedBlock(
+                width,
+                (latent or LATENT[min(dim, 2)],) * dim,
+                branches,
+                decoder=kind if sees else LinearDecoder,
+                channel_mlp=channel_mlp,
+                depth=depth,
+            )
+            for _ in range(blocks)
+        ]
+        self.blocks: Sequence[PublishedBlock] = nn.ModuleList(made)  # type: ignore[assignment]
+        self.skips: NoSkips = _choice("skips", skips, SKIPS)(width, blocks)
+        layers = [FNOLayer(width, FREQUENCIES[min(dim, 2)], dim, last=last) for last in (False, True)]
+        self.post = nn.Sequential(*layers if post else ())
+        self.project = pointwise_mlp(width, 2 * width, out_channels)
+
+    @property
+    def ideas(self) -> dict[str, bool]:
+        """Which of the paper's ideas this network has."""
+        encoders = [part for part in self.modules() if isinstance(part, AxisEncoder)]
+        found = (
+            bool(encoders),
+            any(part.auxiliary for part in encoders),
+            len(self.blocks[0].branches) > 1,
+            self.skips.dense,
+            len(self.post) > 0,
+        )
+        return dict(zip(IDEAS, found, strict=True))
 
     def transform(self, values: Tensor, source: Discretization, target: Discretization) -> Tensor:
         """Values on a tensor grid -> values on the same grid."""
@@ -128,16 +121,19 @@ class PublishedIAENet(Model):
                 f"the published form takes {self.in_channels} channels on {self.dim}-D tensor grids, "
                 f"got {values.shape[-1]} on {source}"
             )
-        sites = index_sites(source.shape, values)
-        places = torch.cartesian_prod(*[axis.coordinates[:, 0] for axis in sites.axes]).reshape(-1, self.dim)
-        history = [self.lift(torch.cat([values, places.expand(len(values), -1, -1)], dim=-1))]
-        for block in self.blocks:
-            history.append(block(history, source.shape))
-        a = history[-1]
-        for layer in self.post:
-            a = layer(a, source.shape)
-        return self.project(a)
+        low, high = source.bounds.unbind(1)
+        unit = [(x - low[i]) / (high[i] - low[i]) for i, x in enumerate(source.axes)]
+        axes = [x.to(values)[:, None] for x in unit]
+        places = torch.stack(torch.meshgrid(*unit, indexing="ij"), dim=-1).to(values)
+        given = values.unflatten(1, source.shape)
+        history = [self.lift(torch.cat([given, places.expand(len(values), *places.shape)], dim=-1))]
+        for i, block in enumerate(self.blocks):
+            a = self.skips.before(i, history)
+            history.append(torch.relu(self.skips.beside(i, a, block(a, axes))))
+        return self.project(self.post(self.skips.after(history))).flatten(1, self.dim)
 
 
-def _mlp(channels_in: int, hidden: int, channels_out: int) -> nn.Sequential:
-    return nn.Sequential(nn.Linear(channels_in, hidden), nn.ReLU(), nn.Linear(hidden, channels_out))
+def _choice(name: str, word: str, known: Mapping[str, Any]) -> Any:
+    if word not in known:
+        raise InvalidInputError(f"{name} must be one of {', '.join(known)}, got {word!r}")
+    return known[word]

@@ -9,7 +9,6 @@ Encoder and decoder have three steps, so that sums over points can be streamed a
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
@@ -18,8 +17,6 @@ from torch import Tensor, nn
 
 from iaenet.nn.features import EPS, expansion, moments
 from iaenet.nn.pointwise import GAIN, full_precision
-
-Activation = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,6 @@ class KernelOptions(TypedDict, total=False):
 
     auxiliary: bool
     depth: int
-    activation: Activation
 
 
 class Kernel(nn.Module):
@@ -59,10 +55,8 @@ class Kernel(nn.Module):
         *,
         auxiliary: bool = True,
         depth: int = 1,
-        activation: Activation = nn.functional.gelu,
     ) -> None:
         super().__init__()
-        self.activation = activation
         self.place = nn.Linear(coordinates, rank)
         self.value = nn.Linear(channels, rank, bias=False) if auxiliary else None
         self.norm = nn.LayerNorm(rank, eps=EPS)
@@ -80,9 +74,9 @@ class Kernel(nn.Module):
 
     def features(self, z: Tensor) -> Tensor:
         """`h` from z, as a tensor of the same shape."""
-        h = self.activation(self.norm(z))
+        h = nn.functional.gelu(self.norm(z))
         for layer in self.deeper:
-            h = self.activation(layer(h))
+            h = nn.functional.gelu(layer(h))
         return h
 
     def moments(self, z: Tensor, weighted: Tensor) -> Tensor:
@@ -103,7 +97,7 @@ class Kernel(nn.Module):
 
     def _lean(self) -> bool:
         """Whether features are made piece by piece. Autocast and compilation have their own ways to save."""
-        plain = self.value is not None and not self.deeper and self.activation is nn.functional.gelu
+        plain = self.value is not None and not self.deeper
         return (
             plain and not torch.compiler.is_compiling() and not torch.is_autocast_enabled(self.norm.weight.device.type)
         )
@@ -147,8 +141,8 @@ class IntegralDecoder(nn.Module):
     """`b(x) = int phi_2(a(x), x, z) u(z) dz` at any points (eq. backwardintegraltransform).
 
     `b(x) = h(x)^T (W^T u) / sqrt(m)`: `O(n r c + m r c)`. The kernel's auxiliary value is that of the block's input at
-    x, as in the authors' implementation; the paper's text has u(z), which would cost a kernel network for each of the
-    n m pairs. `kernel` is an encoder's, if its features are to be used again instead of own ones.
+    x; the paper's text has u(z), which would cost a kernel network for each of the n m pairs (`nn/published_iae.py`).
+    `kernel` is an encoder's, if its features are to be used again instead of own ones.
     """
 
     muon = ("weight",)
