@@ -93,7 +93,8 @@ VARIANTS = {
     "kernels alone": {"blocks": 0, "post": 0, "head": Head(8, PointIAE(4, 8))},
     "a linear start": {"linear_start": 3},
     "a head and a linear start": {"head": 8, "linear_start": 3},
-    "the measure": {"measure": True},
+    "the measure": {"geometry": ["measure"]},
+    "the distance, with a head": {"geometry": ["distance"], "head": 8},
 }
 
 
@@ -259,6 +260,7 @@ BAD = {
     "grid": (lambda m: IAENet(1, 1, 2, grid=[8, 8, 8]), "grid must be one number or 2"),
     "small grid": (lambda m: IAENet(1, 1, grid=3), "at least 4 points"),
     "kernels": (lambda m: IAENet(1, 1, head=Head(4, Fourier(3))), "kernels are a PointIAE"),
+    "geometry": (lambda m: IAENet(1, 1, geometry=["volume"]), "geometry is any of .'measure', 'distance'."),
     "no features": (lambda m: IAENet(1, 1, head=-2), "at least one feature"),
     "no blocks": (lambda m: IAENet(1, 1, blocks=0, head=4), "give a head with kernels"),
     "branch": (lambda m: IAENet(1, 1, branches=[{"name": "laplace"}]), "no branch 'laplace'; there are fourier"),

@@ -192,7 +192,7 @@ def kept_bytes(cache):
 
 def test_little_is_kept_of_a_sample_on_points_of_its_own():
     """0.1 kept 1708 floats for each point; here it is the values at the nodes, and the domain's measure."""
-    model = preset(dim=2, head=8, measure=True)
+    model = preset(dim=2, head=8, geometry=["measure"])
     operator = Operator(model, Normalizer([0.0], [2.0]), Normalizer([0.0], [1.0]))
     field = smooth(Discretization.points(np.random.default_rng(0).random((800, 2))))
     operator(field).values.sum().backward()

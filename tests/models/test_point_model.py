@@ -12,7 +12,7 @@ from tests.smooth import mismatch, smooth
 CASES = {
     "line": (1, {}),
     "square": (2, {}),
-    "head and measure": (2, {"head": 8, "measure": True}),
+    "head and measure": (2, {"head": 8, "geometry": ["measure"]}),
     "kernels alone": (2, {"head": Head(8, PointIAE(8, 8)), "blocks": 0, "branches": []}),
     "cube": (3, {}),
 }

@@ -1,7 +1,7 @@
 """IAE-Net: a map between functions, on whatever points they are sampled."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Periodic
 from iaenet.functions.field import Field
+from iaenet.functions.geometry import Geometry, distance_at, on_nodes
 from iaenet.functions.interpolate import interpolate
 from iaenet.functions.latent_grid import unit
 from iaenet.models.base import IDEAS, Pair, infer_shape
@@ -50,7 +51,8 @@ class IAENet(GridModel):
             0: the output itself is read off, for functions that the grid resolves.
         linear_start: harmonics of the best linear map from input to output, which `initialise` finds in closed form;
             the network learns the rest. 0 for none; "auto": on a line, if it leaves at most a fifth of such samples.
-        measure: the domain's measure on the grid is one more channel of the input, for domains that are not the box.
+        geometry: what the network is told of the sample's domain, as further channels on the grid: its "measure", the
+            "distance" to its boundary, which a head sees at the query points, too. For domains that are not the box.
         smoothing: of the projection of point sets, see `Projection`; above 1 for functions with noise or jumps.
 
     >>> from iaenet import Discretization
@@ -80,11 +82,13 @@ class IAENet(GridModel):
         post: int = 0,
         head: int | Head | Mapping[str, Any] = 0,
         linear_start: int | Literal["auto"] = 0,
-        measure: bool = False,
+        geometry: Sequence[Geometry] = (),
         smoothing: float = 1.0,
     ) -> None:
         super().__init__(in_channels, out_channels, dim, periodic, grid, smoothing)
-        self.measure = measure
+        self.geometry = tuple(geometry)
+        if not set(self.geometry) <= set(get_args(Geometry)):
+            raise InvalidInputError(f"geometry is any of {get_args(Geometry)}, got {list(self.geometry)}")
         self.harmonics = HARMONICS[min(dim, 3)]
         chosen = _default(self.grid) if branches is None else [from_plain(one) for one in branches]
         asked: Head | None = (Head(head) if head else None) if isinstance(head, int) else from_plain(head)
@@ -93,7 +97,7 @@ class IAENet(GridModel):
                 "without blocks there is no latent grid: give a head with kernels, and no post or linear_start"
             )
         self.options |= {"branches": [to_plain(one) for one in chosen], "head": to_plain(asked) if asked else 0}
-        known = in_channels + measure
+        known = in_channels + len(self.geometry)
         coordinates = coordinate_count(self.periodic, self.harmonics)
         if blocks:
             self.lift = linear(known + coordinates, width)
@@ -108,7 +112,10 @@ class IAENet(GridModel):
             self.post: Sequence[FourierLayer] = nn.ModuleList(layers)  # type: ignore[assignment]
         else:
             self.blocks, self.post = [], []
-        self.head = asked.build(in_channels, width if blocks else 0, out_channels, self.periodic) if asked else None
+        self.head = None
+        if asked is not None:
+            seen = in_channels + ("distance" in self.geometry)
+            self.head = asked.build(seen, width if blocks else 0, out_channels, self.periodic)
         if self.head is None:
             self.project = nn.Sequential(linear(width, width), nn.GELU(), linear(width, out_channels))
         modes, self.worth = _start(linear_start, known, self.grid)
@@ -182,15 +189,17 @@ class IAENet(GridModel):
                     branch.initialise(start.maps, start.modes)
 
     def encode(self, group: Group) -> Tensor:
-        """E: the input on the latent grid and, if that is a channel, the domain's measure: `(b, s, c)`."""
+        """E: the input on the latent grid, and what is told of the domain there: `(b, s, c)`."""
         if not self.blocks:
             return group.values.new_zeros(sum(group.counts), 0, 0)
         found = super().encode(group)
-        return with_channel(found, self.latent.measure(group.source)) if self.measure else found
+        for what in self.geometry:
+            found = with_channel(found, on_nodes(self.latent, what, group.source))
+        return found
 
     def known(self, latent: Tensor, points: Tensor, weights: Tensor) -> Tensor:
         """What `on_grid` takes, for functions on the grid that were given at points of the unit box."""
-        return with_channel(latent, self.latent.measure_of(points, weights)) if self.measure else latent
+        return with_channel(latent, self.latent.measure_of(points, weights)) if self.geometry else latent
 
     def on_grid(self, values: Tensor) -> Tensor:
         """`IAE_1 ... IAE_L` and G on the latent grid: `(b, s, c)` -> what D reads off."""
@@ -217,8 +226,15 @@ class IAENet(GridModel):
         here = group.values
         same = group.target is group.source or group.target.key == group.source.key
         there = here if same else self._values_at(here, group)
-        code = self.head.encode(here, *unit(group.source, group.source))
+        points, weights = unit(group.source, group.source)
         query, _ = unit(group.target, group.source)
+        if "distance" in self.geometry:
+            if "own distance" not in group.source.cache:
+                group.source.cache["own distance"] = distance_at(group.source, points)
+            own = group.source.cache["own distance"]
+            here = with_channel(here, own)
+            there = here if same else with_channel(there, distance_at(group.source, query))
+        code = self.head.encode(here, points, weights)
         if torch.is_grad_enabled():
             return self.at(values, there, code, query)
         step = max(1, PIECE // len(here))  # a head has many features for each point: some points at a time

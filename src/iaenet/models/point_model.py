@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from iaenet.errors import InvalidInputError
 from iaenet.models.grid_model import GridModel
 from iaenet.models.iae_net import IAENet
 
@@ -22,6 +23,8 @@ class PointModel(nn.Module):
 
     def __init__(self, network: GridModel) -> None:
         super().__init__()
+        if "distance" in getattr(network, "geometry", ()):
+            raise InvalidInputError("distances to a boundary are no function of points alone: build without 'distance'")
         self.network = network
         with torch.no_grad():  # what is made at the first call is made before one that is traced
             latent = next(network.parameters()).new_zeros(1, network.latent.size, network.in_channels)

@@ -66,7 +66,7 @@ def for_pairs(data: Sequence[Pair]) -> dict[str, Any]:
     inputs, outputs = [given for given, _ in data], [wanted for _, wanted in data]
     chosen: dict[str, Any] = {"grid": list(latent_shape(data))}
     if any(not fills_box(given.discretization) for given in inputs):
-        chosen |= {"measure": True}
+        chosen |= {"geometry": ["measure"]}
     chosen["smoothing"] = best_smoothing(inputs, chosen["grid"], first.periodic)
     scattered = any(given.discretization.axes is None for given in inputs)
     if (scattered and first.dim > 1) or (not scattered and unresolved(outputs) > ROUGH):

@@ -1,0 +1,52 @@
+"""The domain of a sample as functions that a network can see: its measure, and the distance to its boundary.
+
+    chi(z) = sum_k B_k(z) sum_i w_i B_k(x_i)        about 1 in the domain and 0 outside, on the latent grid
+    s(x)                                            signed distance to the boundary, positive inside, at any points
+
+Both are taken in the unit box, so that stretching an axis changes nothing.
+"""
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from iaenet.functions.boundary import boundary_facets, signed_distance
+from iaenet.functions.discretization import Discretization
+from iaenet.functions.latent_grid import LatentGrid, unit
+
+Geometry = Literal["measure", "distance"]
+SCALE = 4.0  # distances in quarters of the box: most are between -1 and 1
+
+
+def on_nodes(grid: LatentGrid, what: Geometry, source: Discretization) -> Tensor:
+    """One of the domain's functions at the nodes of a latent grid: `(s, 1)`; kept with the discretization."""
+    if what == "measure":
+        return grid.measure(source)
+    key = (*grid.key, what)
+    if key not in source.cache:
+        source.cache[key] = distance_at(source, grid.coordinates.to(source.bounds.device))
+    kept: Tensor = source.cache[key]
+    return kept
+
+
+def distance_at(source: Discretization, x: Tensor) -> Tensor:
+    """`s(x)` at points `x (m, d)` of the unit box of a discretization: `(m, 1)`.
+
+    The boundary is that of the discretization's cells; without cells, that of the box, where its axes are closed.
+
+    >>> grid = Discretization.uniform((3, 3))
+    >>> distance_at(grid, torch.tensor([[0.5, 0.5], [0.5, 0.25]], dtype=torch.float64)).flatten().tolist()
+    [2.0, 1.0]
+    """
+    if source.cells is None:
+        closed = [axis for axis, wraps in enumerate(source.periodic) if not wraps]
+        if not closed:
+            return torch.full_like(x[:, :1], SCALE / 2)
+        to_walls = torch.minimum(x[:, closed], 1 - x[:, closed]).amin(dim=1, keepdim=True)
+        return SCALE * to_walls
+    points = unit(source, source)[0].cpu().numpy()
+    if "facets" not in source.cache:
+        source.cache["facets"] = boundary_facets(points, source.cells.cpu().numpy())
+    found = signed_distance(x.cpu().numpy(), points, source.cache["facets"])
+    return SCALE * torch.from_numpy(found)[:, None].to(x)
