@@ -25,7 +25,7 @@ GAP = 0.12  # least distance between the boundaries, in such radii
 
 @dataclass(frozen=True, eq=False)
 class Harmonic:
-    """`u(z) = Re sum_k c_k (z / s)^k + q log|z - p| + Re sum_k d_k (t / (z - p))^k`: inside a curve, outside a hole.
+    """`u(z) = Re sum_k c_k (z / s)^k + q log(|z - p| / t) + Re sum_k d_k (t / (z - p))^k`, in a ring.
 
     >>> u = Harmonic(np.array([1.0, 0.5]), np.array([3.0]), 0.0, reach=1.0, width=1.0, pole=0j)
     >>> u(np.array([[2.0, 0.0], [0.0, 1.0]])).tolist()  # 1 + x / 2 + 3 x / r^2

