@@ -35,7 +35,7 @@ class Airfoil:
     at: "field" (default) or "surface", where the functions are given.
 
     "field": at the nodes of a triangle mesh of Omega that is finer at the profile, new for each sample and resolution;
-    the output is Cp and the velocity (u, v). A resolution is a number of nodes, kept within 1 %.
+    the output is Cp and the velocity (u, v). A resolution is a number of nodes, met to about 1 %.
     "surface": on the profile alone, a closed curve of as many points as the resolution says; the output is Cp.
 
     >>> pair = Airfoil().record(np.random.default_rng(0), [800])[0][800]

@@ -61,8 +61,8 @@ class LaplaceRing:
     modes: powers of each kind. Default 8.
     decay: ratio of the standard deviations of one coefficient and the one before it. Default 0.8.
 
-    A resolution is a number of nodes of the mesh, kept within 1 %, new for each sample and resolution. Its nodes on the
-    boundary are the points of the input.
+    A resolution is a number of nodes, met to about 1 %, of a mesh that is new for each sample and resolution. Its
+    nodes on the boundary are the points of the input.
 
     >>> pair = LaplaceRing().record(np.random.default_rng(0), [500])[0][500]
     >>> pair.input_at.cells.shape[1], pair.output_at.cells.shape[1]  # segments, triangles

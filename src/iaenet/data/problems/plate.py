@@ -37,7 +37,7 @@ class Plate:
     offset: greatest distance of the centre from that of the plate along each axis. Default 0.12.
     vertices: of the mesh, of quadratic elements, that is solved on. Default 1200.
 
-    A resolution is a number of nodes, kept within 1 %, of a triangle mesh that is new for each sample and resolution
+    A resolution is a number of nodes, met to about 1 %, of a triangle mesh that is new for each sample and resolution
     and finer at the hole. Input and output are given at its nodes. The stress at all resolutions is that of one
     solution on a mesh of its own, within 0.2 % of the exact one (relative L2) at the defaults.
 
