@@ -39,6 +39,12 @@ CASES: list[tuple[str, dict[str, Any], int]] = [
     ("ct-ellipses", {}, 64),
     ("ct-ellipses", {}, 128),
     ("ct-ellipses", {}, 256),
+    ("plate", {}, 900),
+    ("airfoil", {}, 800),
+    ("airfoil", {"at": "surface"}, 200),
+    ("bodies", {}, 642),
+    ("bodies", {"at": "volume"}, 2000),
+    ("laplace-ring", {}, 500),
     ("fetal-ecg", {}, 250),
     ("fetal-ecg", {}, 2000),
 ]

@@ -28,7 +28,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,9 +35,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import map_coordinates
-from scipy.sparse import csr_matrix
-from scipy.sparse.linalg import splu
-from scipy.spatial import Delaunay, cKDTree
 
 # iaenet and PyTorch are imported in the functions that need them, after `--package` has said which iaenet.
 
@@ -87,173 +83,18 @@ def darcy(rng: np.random.Generator, sizes: Sequence[int]) -> list[Sample]:
 
 # ---------------------------------------------------------------------- plate
 
-NEAR, REACH = 0.4, 0.2  # edges at the hole, as a share of those far away; distance from it up to which they grow
-POISSON_RATIO = 0.3
-REFERENCE = 1200, 0.2  # vertices of the mesh, of quadratic elements, that the stress is found on, and its NEAR
-NODES = np.array([[0, 1, 0, 0.5, 0.5, 0], [0, 0, 1, 0, 0.5, 0.5]])  # corners and midpoints of the edges 01, 12, 02
-
-
-@dataclass(frozen=True)
-class Hole:
-    """An ellipse: centre, half axes, direction of the first of them."""
-
-    centre: Array
-    axes: Array
-    angle: float
-
-    @classmethod
-    def draw(cls, rng: np.random.Generator) -> "Hole":
-        """A random one, at least 0.18 from the walls."""
-        longer = rng.uniform(0.1, 0.2)
-        axes = np.array([longer, longer * rng.uniform(0.55, 1.0)])
-        return cls(rng.uniform(0.38, 0.62, 2), axes, rng.uniform(0, np.pi))
-
-    def outline(self, count: int, start: float = 0.0) -> Array:
-        """Points `(count, 2)` around the ellipse, at equal steps of its length."""
-        angles = np.linspace(0, 2 * np.pi, 1025)
-        length = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(self._at(angles), axis=0), axis=1))])
-        return self._at(np.interp((np.arange(count) + start) / count * length[-1], length, angles))
-
-    def _at(self, angles: Array) -> Array:
-        turn = np.array([[np.cos(self.angle), np.sin(self.angle)], [-np.sin(self.angle), np.cos(self.angle)]])
-        return self.centre + (np.stack([np.cos(angles), np.sin(angles)], axis=1) * self.axes) @ turn
-
-    def holds(self, points: Array) -> NDArray[np.bool_]:
-        """Which points lie in the hole."""
-        turn = np.array([[np.cos(self.angle), -np.sin(self.angle)], [np.sin(self.angle), np.cos(self.angle)]])
-        return (((points - self.centre) @ turn / self.axes) ** 2).sum(axis=1) < 1
-
 
 def plate(rng: np.random.Generator, sizes: Sequence[int]) -> list[Sample]:
     """One plate on meshes of so many vertices; the stress on each is that of one fine solution."""
-    from iaenet.data.problems.quadratic_elements import evaluation
+    from iaenet.data.problems.plate import NEAR, REFERENCE_NEAR, Plate, VonMises
 
-    hole = Hole.draw(rng)
-    basis, stress = von_mises(*plate_mesh(hole, *REFERENCE, rng))
-    made = []
-    for n in sizes:
-        points, cells = plate_mesh(hole, n, NEAR, rng)
-        values = evaluation(basis, points) @ stress  # the ellipse's own points lie within the polygon's outside
-        made.append(Sample(points, cells, np.ones((len(points), 1)), values[:, None]))
-    return made
-
-
-def von_mises(points: Array, cells: NDArray[np.int64]) -> tuple[Any, Array]:
-    """`sqrt(s_xx^2 - s_xx s_yy + s_yy^2 + 3 s_xy^2)` in plane stress, as a quadratic function: basis and coefficients.
-
-    Tension 1 on the right, no normal displacement and no shear on the left, nothing elsewhere. The stress of quadratic
-    displacements is linear on each triangle; at corners and midpoints the mean over their triangles is taken.
-    """
-    from skfem import Basis, ElementTriP2, ElementVector, FacetBasis, LinearForm, MeshTri
-    from skfem.models.elasticity import linear_elasticity
-
-    mesh = MeshTri(points.T.copy(), cells.T.copy())
-    element = ElementVector(ElementTriP2())
-    shear = 0.5 / (1 + POISSON_RATIO)
-    first = POISSON_RATIO / (1 - POISSON_RATIO**2)  # Lame's first parameter in plane stress, Young's modulus 1
-    basis = Basis(mesh, element, intorder=2)
-    matrix = linear_elasticity(first, shear).assemble(basis).tocsr()
-    right = FacetBasis(mesh, element, facets=mesh.facets_satisfying(lambda x: x[0] > 1 - 1e-9))
-    load = LinearForm(lambda v, _: v[0]).assemble(right)
-    left = basis.get_dofs(mesh.facets_satisfying(lambda x: x[0] < 1e-9)).all(["u^1"])
-    corner = basis.nodal_dofs[1, np.flatnonzero(np.abs(points).max(axis=1) < 1e-9)]
-    free = basis.complement_dofs(np.concatenate([left, corner]))
-    u = np.zeros(basis.N)
-    options = {"SymmetricMode": True}
-    u[free] = splu(
-        matrix[free][:, free].tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options
-    ).solve(load[free])
-
-    scalar = Basis(mesh, ElementTriP2(), intorder=1)
-    slope = Basis(mesh, element, quadrature=(NODES, np.ones(6))).interpolate(u).grad  # (2, 2, e, 6)
-    xx, yy, xy = slope[0, 0], slope[1, 1], shear * (slope[0, 1] + slope[1, 0])
-    parts = [first * (xx + yy) + 2 * shear * xx, first * (xx + yy) + 2 * shear * yy, xy]
-    places = scalar.element_dofs.T.ravel()
-    times = np.bincount(places)
-    xx, yy, xy = (np.bincount(places, part.ravel()) / times for part in parts)
-    return scalar, np.sqrt(xx**2 - xx * yy + yy**2 + 3 * xy**2)
-
-
-def plate_mesh(hole: Hole, count: int, near: float, rng: np.random.Generator) -> tuple[Array, NDArray[np.int64]]:
-    """Vertices, about `count`, and triangles of the plate: a lattice at a random angle, finer near the hole.
-
-    Vertices on the hole lie on the ellipse. The lattice has no point in the circle over a boundary segment, so that
-    these are edges of the Delaunay mesh. A step towards the mean of the neighbours smooths the lattice.
-    """
-    far = 1.2 / math.sqrt(count)
-    for _ in range(20):
-        angle, shift, start = rng.uniform(0, np.pi / 3), rng.random(2), rng.random()
-        for _ in range(8):  # the edge length that gives the count
-            around, walls, inner = _vertices(hole, far, near, angle, shift, start)
-            found = len(around) + len(walls) + len(inner)
-            if abs(found - count) <= 0.01 * count:
-                break
-            far *= math.sqrt(found / count)
-        fixed = np.concatenate([around, walls])
-        points = np.concatenate([fixed, inner])
-        ends = _edges(_triangles(points, hole))[0]
-        pairs = np.concatenate([ends, ends[:, ::-1]])
-        links = csr_matrix((np.ones(len(pairs)), pairs.T), (len(points), len(points)))
-        mean = (links @ points) / np.maximum(np.bincount(pairs[:, 0], minlength=len(points)), 1)[:, None]
-        points = np.concatenate([fixed, 0.5 * (points + mean)[len(fixed) :]])
-        cells = _triangles(points, hole)
-        if _fills(points, cells, around, len(fixed)):
-            return points, cells
-    raise RuntimeError(f"no mesh of {count} vertices fits {hole}")
-
-
-def _vertices(
-    hole: Hole, far: float, near: float, angle: float, shift: Array, start: float
-) -> tuple[Array, Array, Array]:
-    """Points on the hole, on the walls, and of a lattice of spacing `far`, halved where shorter edges are wanted."""
-    dense = hole.outline(720)
-    around = hole.outline(round(np.linalg.norm(np.diff(dense, axis=0), axis=1).sum() / (near * far)), start)
-    steps = math.ceil(1 / far)
-    t = np.arange(steps) / steps
-    walls = [np.stack(side, 1) for side in ((t, 0 * t), (0 * t + 1, t), (1 - t, 0 * t + 1), (0 * t, 1 - t))]
-    halvings = round(-math.log2(near))
-    finest = far / 2**halvings
-    reach = np.arange(-math.ceil(1 / finest), math.ceil(1 / finest) + 1)
-    i, j = (index.ravel() for index in np.meshgrid(reach, reach))
-    c, s = math.cos(angle), math.sin(angle)
-    x = np.stack([i + j / 2, math.sqrt(3) / 2 * j], 1) * finest
-    x = 0.5 + (x + far * shift) @ np.array([[c, s], [-s, c]])
-    clear = np.minimum(x, 1 - x).min(axis=1) > 0.55 / steps
-    i, j, x = i[clear], j[clear], x[clear]
-    distance = np.where(hole.holds(x), -1.0, cKDTree(dense).query(x)[0])
-    wanted = np.clip(near + (1 - near) * distance / REACH, near, 1)
-    stride = 2 ** (halvings - np.minimum(np.rint(-np.log2(wanted)), halvings).astype(np.int64))
-    fits = (i % stride == 0) & (j % stride == 0)
-    return around, np.concatenate(walls), x[fits & (distance > 0.6 * near * far)]
-
-
-def _triangles(points: Array, hole: Hole) -> NDArray[np.int64]:
-    cells = Delaunay(points).simplices.astype(np.int64)
-    return cells[~hole.holds(points[cells].mean(axis=1)) & (areas(points, cells) > 1e-9)]
-
-
-def _edges(cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Edges `(e, 2)` of triangles, and how many triangles each belongs to."""
-    return np.unique(np.sort(cells[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1), axis=0, return_counts=True)
-
-
-def _fills(points: Array, cells: NDArray[np.int64], around: Array, fixed: int) -> bool:
-    """Whether triangles fill the plate, use every vertex, and have the first `fixed` vertices as their boundary."""
-    edges, uses = _edges(cells)
-    (x, y), (x_next, y_next) = around.T, np.roll(around, -1, axis=0).T
-    gap = 0.5 * abs(np.sum(x * y_next - y * x_next))
-    return (
-        len(np.unique(cells)) == len(points)
-        and np.array_equal(np.unique(edges[uses == 1]), np.arange(fixed))
-        and np.sum(uses == 1) == fixed
-        and abs(areas(points, cells).sum() - (1 - gap)) < 1e-9
-    )
-
-
-def areas(points: Array, cells: NDArray[np.int64]) -> Array:
-    """Areas `(e,)` of triangles."""
-    (ax, ay), (bx, by) = ((points[cells[:, k]] - points[cells[:, 0]]).T for k in (1, 2))
-    return 0.5 * np.abs(ax * by - ay * bx)
+    problem = Plate()
+    region = problem.draw(rng)
+    stress = VonMises(region.mesh(problem.vertices, REFERENCE_NEAR, rng))
+    meshes = [region.mesh(n, NEAR, rng) for n in sizes]
+    return [
+        Sample(mesh.points, mesh.cells, np.ones((len(mesh.points), 1)), stress(mesh.points)[:, None]) for mesh in meshes
+    ]
 
 
 # ---------------------------------------------------------------------- cube
@@ -359,7 +200,9 @@ def mean_error(operator: Any, samples: Sequence[Sample], rule: str) -> float:
         predicted = operator.predict(pair_of(sample, rule)[0]).values.double().numpy()
         weights = np.ones(len(sample.points))
         if len(sample.cells):
-            weights = np.bincount(sample.cells.ravel(), np.repeat(areas(sample.points, sample.cells), 3))
+            corners = sample.points[sample.cells]  # (e, 3, 2)
+            sizes = np.abs(np.linalg.det(corners[:, 1:] - corners[:, :1]))
+            weights = np.bincount(sample.cells.ravel(), np.repeat(sizes, 3))
         error, size = (weights @ part**2 for part in (predicted - sample.output, sample.output))
         found.append(math.sqrt(error.sum() / size.sum()))
     return float(np.mean(found))

@@ -41,6 +41,10 @@ PROBLEMS = _Problems(
         "darcy-notch": ("darcy_notch:DarcyNotch", "flow in a triangle with a notch: boundary values -> pressure"),
         "scattering": ("scattering:Scattering", "waves on scatterers: medium -> far field, or back"),
         "ct-ellipses": ("ct_ellipses:CTEllipses", "tomography: filtered back-projection -> image of ellipses"),
+        "plate": ("plate:Plate", "plane stress around an elliptic hole: domain -> von Mises stress"),
+        "airfoil": ("airfoil:Airfoil", "flow around a Joukowsky profile: domain and angle -> pressure and velocity"),
+        "bodies": ("bodies:Bodies", "flow around an ellipsoid in space: surface -> pressure on it, or flow around it"),
+        "laplace-ring": ("laplace_ring:LaplaceRing", "Laplace's equation in a ring: boundary values -> solution"),
         "fetal-ecg": ("fetal_ecg:FetalECG", "electrocardiogram: mixture -> (maternal, fetal)"),
     }
 )
