@@ -204,3 +204,13 @@ def test_the_commands_and_the_yaml_of_the_documentation_are_understood(tmp_path)
         options = import_parser().parse_args(["--config", str(tmp_path / "mine.yaml")])
         assert options.coordinates == ["x", "y"]
         assert options.bounds == [(0, 1), (0, 1)]
+
+
+def test_a_wfdb_record_goes_by_its_name_without_suffix(tmp_path):
+    pytest.importorskip("wfdb")
+    np.zeros((50, 2), dtype="<i2").tofile(tmp_path / "r.dat")
+    signals = [f"r.dat 16 200(0)/mV 16 0 0 0 0 {name}\n" for name in ("a", "u")]
+    (tmp_path / "r.hea").write_text("".join(["r 2 250 50\n", *signals]))
+    options = "--inputs a --outputs u --window 10 --train 1 --validation 0 --test 0"
+    line = run(["wfdb", tmp_path / "r", *options.split(), "--out", tmp_path / "r.h5"])
+    assert line.endswith("5 samples (5 train)")

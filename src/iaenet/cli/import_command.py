@@ -29,11 +29,15 @@ EXAMPLES = """  iaenet import npz run.npz --inputs x --outputs y --periodic true
 def import_command(arguments: list[str], _progress: Callable[[str], Any]) -> str:
     """Read the arguments, bring the files into a data file, and say what was written."""
     given = vars(import_parser().parse_args(arguments))
-    path = Path(given["path"])
-    record = path.with_name(f"{path.name}.hea")  # a WFDB record goes by its name without suffix
-    existing(record if record.exists() else path)
+    check_source(given["path"])
     check_folder(given["out"])
     return import_data(**{name: value for name, value in given.items() if name != "config"})
+
+
+def check_source(path: str) -> None:
+    """Refuse a path that is not there; a WFDB record goes by its name without suffix."""
+    if not Path(f"{path}.hea").exists():
+        existing(path)
 
 
 def import_parser() -> Any:

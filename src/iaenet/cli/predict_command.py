@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from iaenet.cli.import_command import add_reader_option
+from iaenet.cli.import_command import add_reader_option, check_source
 from iaenet.cli.options import RefusedError, new_parser, whole_numbers
 from iaenet.data.atomic import check_folder
 from iaenet.data.reading.files import existing
@@ -58,8 +59,11 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
     for option in reading:
         add_reader_option(group, option, option.help("predict"))
     given = parser.parse_args(arguments)
-    for path in (given.run, given.input, *([given.at] if isinstance(given.at, str) else [])):
-        existing(path)
+    if not Path(given.run, "checkpoints").is_dir():
+        raise InvalidInputError(f"{given.run} is no training run; `iaenet train` makes one")
+    check_source(given.input)
+    if isinstance(given.at, str):
+        existing(given.at)
     for path in (given.output, *([given.picture] if given.picture else [])):
         check_folder(path)
 

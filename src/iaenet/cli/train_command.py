@@ -7,9 +7,8 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from iaenet.cli.import_command import add_import_options
+from iaenet.cli.import_command import add_import_options, check_source
 from iaenet.cli.options import field_texts, new_parser, value_of, whole_numbers, words
-from iaenet.data.reading.files import existing
 from iaenet.errors import InvalidInputError
 from iaenet.training.config import OTHER_NAMES, PRESETS, TrainConfig
 
@@ -76,7 +75,7 @@ def train_command(arguments: list[str], progress: Callable[[str], Any]) -> str:
 
 def _run(given: Any, progress: Callable[[str], Any]) -> str:
     config = _recipe(given, TrainConfig)
-    existing(given.data)
+    check_source(given.data)
 
     from accelerate import PartialState
 

@@ -1,7 +1,9 @@
 """The registry of formats and the table of reader options say the same as the readers themselves."""
 
+import ast
 import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +12,12 @@ import torch
 from iaenet.data.dataset import load_dataset
 from iaenet.data.formats import DATA, FORMATS
 from iaenet.data.import_files import import_data
+from iaenet.data.problems.problem import Channel
 from iaenet.data.reading.imported import Lazy
 from iaenet.data.reading.inputs import format_of
 from iaenet.data.reading.reader_options import OPTIONS, options_of, parse_options
+from iaenet.data.writing.output import Output, Sample
+from iaenet.data.writing.target import choose, write
 from iaenet.errors import InvalidInputError
 
 
@@ -86,44 +91,22 @@ def test_a_wrong_value_is_refused_in_a_few_words(name, value):
     assert len(str(error.value)) < 160
 
 
-NEW = """
-import numpy as np
-from iaenet.data.formats.format import Format
-from iaenet.data.reading.files import existing_file
-from iaenet.data.reading.stacks import read_stacks
-
-def read_npy(path, *, inputs, outputs, periodic=False):
-    file = existing_file(path)
-    whole = np.load(file)
-    stacks = {"first": whole[0], "second": whole[1]}
-    return read_stacks(file, stacks, inputs=inputs, outputs=outputs, periodic=periodic, provenance={"reader": "npy"})
-
-def write_npy(path, output):
-    with path.open("wb") as stream:
-        np.save(stream, np.stack([sample.made.values.numpy() for sample in output.samples]))
-
-FORMAT = Format("npy", read_npy, (".npy",), write=write_npy)
-"""
-
-
 def test_a_new_format_is_a_file_and_a_line(tmp_path, monkeypatch):
-    """Read by import and by predict, known by its suffix, written by predict."""
-    from iaenet.data.problems.problem import Channel
-    from iaenet.data.writing.output import Output, Sample
-    from iaenet.data.writing.target import choose, write
-
-    (tmp_path / "npy_format.py").write_text(NEW)
+    """The page of the documentation: read by import, known by its suffix, written by predict."""
+    page = (Path(__file__).parents[3] / "docs" / "formats.md").read_text()
+    code, line = re.findall(r"^```\w*\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
+    (tmp_path / "npy_format.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(sys.modules, "iaenet.data.formats.npy_format", __import__("npy_format"))
-    monkeypatch.setitem(FORMATS._table, "npy", ("npy_format:FORMAT", "one array"))
+    monkeypatch.setattr(FORMATS, "_table", FORMATS._table | ast.literal_eval(f"{{{line}}}"))
     np.save(tmp_path / "f.npy", np.arange(2 * 5 * 8.0).reshape(2, 5, 8))
     assert format_of(tmp_path / "f.npy") == "npy"
-    import_data("npy", tmp_path / "f.npy", tmp_path / "f.h5", inputs="first", outputs="second", periodic=True)
+    import_data("npy", tmp_path / "f.npy", tmp_path / "f.h5", periodic=True)
     data = load_dataset(tmp_path / "f.h5")
     assert data[1][1].values[:, 0].tolist() == list(range(48, 56))
     assert data[0][0].discretization.periodic == (True,)
-    with pytest.raises(InvalidInputError, match="--bounds is no option of the format npy, which has: inputs, outputs"):
-        import_data("npy", tmp_path / "f.npy", tmp_path / "g.h5", inputs="first", outputs="second", bounds=[[0, 1]])
+    with pytest.raises(InvalidInputError, match="--rule is no option of the format npy, which has: inputs, outputs"):
+        import_data("npy", tmp_path / "f.npy", tmp_path / "g.h5", rule="cells")
     target = choose(tmp_path / "out.npy", "npy")
     field = data[0][0]
     write(target, Output([Sample("s", field, field)], (Channel("a"),), (Channel("u"),), ("x",), suffix=".npy"))

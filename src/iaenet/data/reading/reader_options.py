@@ -22,22 +22,13 @@ class Kind:
     plain_text: bool = False  # whether text stays as it is, unless it is a list in brackets
 
 
-def _word(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
+def _exactly(kind: type) -> Callable[[Any], Any]:
+    def convert(value: Any) -> Any:
+        if type(value) is not kind:  # true is no whole number
+            raise TypeError
+        return value
 
-
-def _whole(value: Any) -> int:
-    if type(value) is not int:
-        raise TypeError
-    return value
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError
-    return value
+    return convert
 
 
 def _each(convert: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
@@ -62,18 +53,14 @@ def _units(value: Any) -> dict[str, str]:
     return {_word(name): str(unit) for name, unit in dict(value).items()}
 
 
-def _choice(*words: str) -> Kind:
-    def convert(value: Any) -> str:
-        if value not in words:
-            raise ValueError
-        return str(value)
-
-    return Kind("{" + ",".join(words) + "}", f"one of {', '.join(words)}", convert, plain_text=True)
+def _choice(*choices: str) -> Kind:
+    return Kind(f"{{{','.join(choices)}}}", f"one of {', '.join(choices)}", lambda v: choices[choices.index(v)], True)
 
 
-NAMES = Kind("NAME,...", "names with commas between them", _one_or_each(_word), plain_text=True)
-NAME = Kind("NAME", "a name", _word, plain_text=True)
-CHARACTER = Kind("CHARACTER", "one character", _word, plain_text=True)
+_word, _whole, _flag = _exactly(str), _exactly(int), _exactly(bool)
+NAMES = Kind("NAME,...", "names with commas between them", _one_or_each(_word), True)
+NAME = Kind("NAME", "a name", _word, True)
+CHARACTER = Kind("CHARACTER", "one character", _word, True)
 PAIRS = Kind("[[LOW,HIGH],...]", "pairs of numbers, one for each axis, as [[0,1],[-1,1]]", _each(_pair))
 FLAG = Kind("true|false", "true or false", _flag)
 FLAGS = Kind("true|false|[true,...]", "true or false, or a list of them, one for each axis", _one_or_each(_flag))
@@ -194,11 +181,7 @@ OPTIONS = {
             trained="as trained",
         ),
         Option(
-            "channels",
-            _choice("last", "first"),
-            f"Where an array has its channels {ARRAYS}.",
-            "last",
-            remembered=True,
+            "channels", _choice("last", "first"), f"Where an array has its channels {ARRAYS}.", "last", remembered=True
         ),
         Option(
             "sample_axis",
@@ -216,11 +199,7 @@ OPTIONS = {
         ),
         Option("input_steps", NUMBER_OR_LIST, "Steps in time of the input (pdebench).", "0", remembered=True),
         Option(
-            "output_steps",
-            NUMBER_OR_LIST,
-            "Steps in time of the output (pdebench).",
-            "-1, the last",
-            commands=IMPORT,
+            "output_steps", NUMBER_OR_LIST, "Steps in time of the output (pdebench).", "-1, the last", commands=IMPORT
         ),
         Option(
             "sample",
@@ -238,11 +217,7 @@ OPTIONS = {
         ),
         Option("delimiter", CHARACTER, "Between the cells of a row (csv).", "a comma", remembered=True),
         Option(
-            "window",
-            NUMBER,
-            "Length of a sample in samples of the record (wfdb, fecgsyndb).",
-            "2000",
-            remembered=True,
+            "window", NUMBER, "Length of a sample in samples of the record (wfdb, fecgsyndb).", "2000", remembered=True
         ),
         Option(
             "leads",
