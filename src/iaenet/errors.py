@@ -1,5 +1,8 @@
 """The errors that a caller may want to catch by name."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class InvalidInputError(ValueError):
     """A number, shape or option that cannot be used; the message says which one, where, and what to do."""
@@ -15,3 +18,14 @@ class DivergedError(Exception):
 
 class LostProcessError(Exception):
     """A process of a distributed training that is gone; the message says which."""
+
+
+def no_such(kind: str, name: str, known: Iterable[str]) -> str:
+    """The message for a name that is none of those known: the one that looks like it, or all of them.
+
+    >>> no_such("command", "trian", ["train", "predict"]), no_such("command", "fly", ["train", "predict"])
+    ("no command 'trian'; did you mean train?", "no command 'fly'; there are train, predict")
+    """
+    names = list(known)
+    near = get_close_matches(name, names, n=1)
+    return f"no {kind} {name!r}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}")

@@ -99,7 +99,7 @@ SIZE = ["--samples", "2", "--resolutions", "4"]
         (["generate", "burgers", *SIZE, "--out", "no/where.h5"], "no folder no"),
         (["generate", "fetal-ecg", "--leads", "1,40", *SIZE, "--out", "a.h5"], "leads"),
         (["inspect"], "required: file"),
-        (["inspect", "none.h5"], "none.h5: No such file"),
+        (["inspect", "none.h5"], "none.h5: no such file"),
         (["inspect", "."], "no data file"),
         (["inspect", "text.txt"], "text.txt is no data file, or it is damaged"),
         (["import", "npz"], "required: path"),

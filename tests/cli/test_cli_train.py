@@ -87,7 +87,7 @@ DATA = ["--data", "waves.h5"]
     ("arguments", "message"),
     [
         ([], "required: data"),
-        (["--data", "none.h5"], "none.h5: No such file"),
+        (["--data", "none.h5"], "none.h5: no such file"),
         (["--data", "text.txt"], "text.txt is no data file"),
         ([*DATA, "--epoch", "3"], "--epoch"),
         ([*DATA, "--epochs", "many"], "epochs"),

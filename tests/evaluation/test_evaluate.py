@@ -64,7 +64,7 @@ def test_errors_are_those_of_the_pairs_one_by_one(unseen):
 
 def test_statistics_and_worst_cases(unseen):
     """A model that is exact but for two samples."""
-    bad = {tuple(unseen[unseen.places(i)[0]][0].values[0].tolist()): 1 + 0.1 * (i + 1) for i in (2, 4)}
+    bad = {tuple(unseen[unseen.indices(i)[0]][0].values[0].tolist()): 1 + 0.1 * (i + 1) for i in (2, 4)}
 
     def model(field, at=None):
         found = Turn()(field, at)

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from iaenet import Discretization, Field, FunctionToVector, IAENet, load_dataset, write_dataset
-from iaenet.cli.predict_command import EXAMPLES, place
+from iaenet.cli.predict_command import EXAMPLES, query_points
 from iaenet.data.problems.problem import Channel
 from iaenet.errors import InvalidInputError
 from iaenet.evaluation.mismatch import mismatch, thinned
@@ -641,7 +641,7 @@ def _points(folder):
         (None, "in", "u.csv", {}, r"u\.csv: 3 samples, but a \.csv file holds one; give the name of a folder"),
         (None, "in", "u.npz", {}, "different numbers of points or grids: write to a folder"),
         (None, "in", "u.docx", {}, r"u\.docx: predictions are written to"),
-        (None, "in/s8.csv", "u.csv", {"format": "excel"}, "no format 'excel'; there are: data, npz"),
+        (None, "in/s8.csv", "u.csv", {"format": "excel"}, "no format 'excel'; there are csv, npz"),
         (None, "in/s8.csv", "u.csv", {"window": 5}, "--window is no option of the format csv"),
         (None, "in/s8.csv", "u.csv", {"periodic": True, "bounds": [(0, 1)] * 2}, r"s8\.csv: periodic axes"),
         (None, "in/s8.csv", "u.csv", {"inputs": "a,x"}, r"s8\.csv: 2 channels, but the model takes 1: a"),
@@ -703,4 +703,4 @@ def test_the_examples_in_the_help_are_understood(line, tmp_path):
     ("given", "wanted"), [("256", (256,)), ("64, 32", (64, 32)), ([8, 9], (8, 9)), ("a.csv", "a.csv")]
 )
 def test_a_place_is_a_grid_or_a_file(given, wanted):
-    assert place(given) == wanted
+    assert query_points(given) == wanted

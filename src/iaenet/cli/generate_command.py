@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
-from iaenet.cli.options import field_texts, new_parser, real_numbers, whole_numbers, words
-from iaenet.errors import InvalidInputError
+from iaenet.cli.options import field_texts, new_parser, real_numbers, value_of, whole_numbers, words
+from iaenet.data.atomic import check_folder
+from iaenet.data.reading.files import existing
+from iaenet.errors import InvalidInputError, no_such
 
 EXAMPLES = """  iaenet generate burgers --samples 1200 --resolutions 256,1024 --out burgers.h5
   iaenet generate burgers --viscosity 0.01 --points random --samples 1100 --resolutions 512 --out random.h5
@@ -33,7 +35,12 @@ def generate_command(arguments: list[str], progress: Callable[[str], Any]) -> st
         raise InvalidInputError(f"generate needs a problem: {', '.join(PROBLEMS)}")
     name = arguments[0]
     if name not in PROBLEMS:
-        raise InvalidInputError(f"no problem {name!r}; there are: {', '.join(PROBLEMS)}")
+        raise InvalidInputError(no_such("problem", name, PROBLEMS))
+    out, config = value_of(arguments, "--out"), value_of(arguments, "--config")
+    if out is not None:
+        check_folder(out)
+    if config is not None:
+        existing(config)
     problem_class = PROBLEMS[name]
     parser = new_parser(f"generate {name}", f"Make a data set. {PROBLEMS.meaning(name)}", _examples(name))
     _add_common(parser)

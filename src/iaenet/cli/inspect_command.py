@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from iaenet.cli.options import new_parser
+from iaenet.data.atomic import check_folder
+from iaenet.data.reading.files import existing
 
 EXAMPLES = """  iaenet inspect burgers.h5
   iaenet inspect burgers.h5 --picture samples.png --samples 5
@@ -29,6 +31,9 @@ def inspect_command(arguments: list[str], progress: Callable[[str], Any]) -> str
     parser.add_argument("--samples", type=int, default=3, help="How many samples to draw. Default 3.")
     parser.add_argument("--statistics", type=bool, default=True, help="Whether to read all of it. Default true.")
     given = parser.parse_args(arguments)
+    existing(given.file)
+    if given.picture not in (None, "none"):
+        check_folder(given.picture)
 
     from iaenet.data.dataset import load_dataset
     from iaenet.data.summary import summary

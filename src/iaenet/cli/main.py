@@ -26,14 +26,10 @@ def _inspect(arguments: list[str], show: Show) -> str:
     return inspect_command(arguments, show)
 
 
-def _import(arguments: list[str], _show: Show) -> str:
-    from iaenet.data.import_files import import_data, import_parser
+def _import(arguments: list[str], show: Show) -> str:
+    from iaenet.cli.import_command import import_command
 
-    parser = import_parser()
-    parser.prog, parser.exit_on_error = "iaenet import", False
-    return import_data(
-        **{name: value for name, value in vars(parser.parse_args(arguments)).items() if name != "config"}
-    )
+    return import_command(arguments, show)
 
 
 def _train(arguments: list[str], show: Show) -> str:

@@ -2,7 +2,9 @@
 
 import re
 from argparse import Action, ArgumentTypeError, RawDescriptionHelpFormatter
-from typing import Any
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, NoReturn
 
 from jsonargparse import ArgumentParser, DefaultHelpFormatter
 
@@ -14,15 +16,42 @@ class _Plain(RawDescriptionHelpFormatter, DefaultHelpFormatter):
         return action.help or ""
 
 
-def new_parser(command: str, description: str, examples: str = "") -> ArgumentParser:
+class RefusedError(ArgumentTypeError, ValueError):
+    """A value that cannot be: the first is what argparse wants to hear, the second what jsonargparse does of a file."""
+
+
+class _Parser(ArgumentParser):
+    """Says of an option that there is not which one may be meant."""
+
+    other_names: Mapping[str, str] = {}
+
+    def error(self, message: str, ex: Exception | None = None) -> NoReturn:
+        """Raise the mistake, with advice."""
+        found = re.search(r"(?:unrecognized arguments: --|Option ')([\w.]+)", message)
+        if found:
+            within, dot, name = found[1].rpartition(".")
+            known = [action.dest.rpartition(".") for action in self._actions]
+            near = get_close_matches(name, [each for its, _, each in known if its == within], n=1)
+            if found[1] in self.other_names:
+                message = f"no option --{found[1]}; it is called --{self.other_names[found[1]]}"
+            elif near:
+                message = f"no option --{found[1]} (did you mean --{within}{dot}{near[0]}?)"
+        super().error(message, ex)
+
+
+def new_parser(
+    command: str, description: str, examples: str = "", other_names: Mapping[str, str] | None = None
+) -> ArgumentParser:
     """A parser for a command, with `--config` for a YAML file; a mistake raises `argparse.ArgumentError`.
+
+    `other_names` are names that people try, with the names that the options have here.
 
     >>> parser = new_parser("count", "Count something.")
     >>> _ = parser.add_argument("--most", type=int, default=3)
     >>> parser.parse_args(["--most", "4"]).most
     4
     """
-    parser = ArgumentParser(
+    parser = _Parser(
         prog=f"iaenet {command}",
         description=description,
         epilog=examples and f"examples:\n{examples}",
@@ -30,6 +59,7 @@ def new_parser(command: str, description: str, examples: str = "") -> ArgumentPa
         exit_on_error=False,
         allow_abbrev=False,
     )
+    parser.other_names = other_names or {}
     parser.add_argument("--config", action="config", help="YAML file with any of the options below.")
     return parser
 
@@ -66,7 +96,7 @@ def _row(given: Any, kind: type, wanted: str) -> tuple[Any, ...]:
     try:
         return tuple(kind(part.strip() if isinstance(part, str) else part) for part in parts)
     except (TypeError, ValueError):
-        raise ArgumentTypeError(f"expected {wanted} with commas between them, got {given!r}") from None
+        raise RefusedError(f"expected {wanted} with commas between them, got {given!r}") from None
 
 
 def field_texts(docstring: str, names: list[str]) -> dict[str, str]:
@@ -94,3 +124,17 @@ def field_texts(docstring: str, names: list[str]) -> dict[str, str]:
         else:
             current = ""
     return texts
+
+
+def value_of(arguments: list[str], option: str) -> str | None:
+    """The value of an option, before anything else is known.
+
+    >>> value_of(["--run", "a", "--data=b.h5"], "--data"), value_of(["--run", "a"], "--data")
+    ('b.h5', None)
+    """
+    for i, argument in enumerate(arguments):
+        if argument.startswith(f"{option}="):
+            return argument.partition("=")[2]
+        if argument == option and i + 1 < len(arguments):
+            return arguments[i + 1]
+    return None

@@ -1,14 +1,16 @@
 """`iaenet train`: train a model on a data file, or go on with a run that was stopped."""
 
 import dataclasses
+from argparse import SUPPRESS
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from iaenet.cli.options import field_texts, new_parser, whole_numbers, words
+from iaenet.cli.import_command import add_import_options, check_source
+from iaenet.cli.options import field_texts, new_parser, value_of, whole_numbers, words
 from iaenet.errors import InvalidInputError
-from iaenet.training.config import PRESETS, TrainConfig
+from iaenet.training.config import OTHER_NAMES, PRESETS, TrainConfig
 
 EXAMPLES = """  iaenet train --data burgers.h5 --resolution 256 --run burgers
   iaenet train --config burgers.yaml --model.width 64 --epochs 200
@@ -33,19 +35,12 @@ PARTS: dict[str, Any] = {"branches": list[Part], "head": int | Part}
 
 def train_command(arguments: list[str], progress: Callable[[str], Any]) -> str:
     """Read the arguments, train, and say what came out."""
-    chosen = _first(arguments, "--resume")
+    chosen = value_of(arguments, "--resume")
     if chosen is not None:
         arguments = ["--config", str(_config(chosen)), "--run", chosen, *_without(arguments, "--resume")]
-    parser = new_parser("train", TEXT, EXAMPLES)
+    parser = new_parser("train", TEXT, EXAMPLES, OTHER_NAMES)
     parser.add_argument(
         "--data", type=str, required=True, help="Data file (iaenet generate, iaenet import), or your own with --import."
-    )
-    parser.add_argument(
-        "--import",
-        type=dict[str, Plain] | None,
-        default=None,
-        help="How to read files of your own, with the options of iaenet import, as --import.coordinates x,y. They are "
-        "brought into RUN/data.h5.",
     )
     parser.add_argument(
         "--resolution", type=int | None, default=None, help="Train on this resolution of the file. Default: on all."
@@ -65,14 +60,22 @@ def train_command(arguments: list[str], progress: Callable[[str], Any]) -> str:
         help="Model: its name and options, as --model.width 64.",
     )
     _add_recipe(parser, TrainConfig)
-    _set_preset(parser, _first(arguments, "--preset") or _in_file(_first(arguments, "--config"), "preset") or "cpu")
-    if "--help" in arguments and _first(arguments, "--model.name"):
-        _show_model(parser, str(_first(arguments, "--model.name")))
+    group = parser.add_argument_group(
+        "import",
+        "How to read files of your own: --import.NAME for every option NAME of `iaenet import`, as in "
+        "--import.coordinates x,y. They are brought into RUN/data.h5.",
+    )
+    group.add_argument("--import.format", type=str, default=SUPPRESS, help=SUPPRESS)
+    add_import_options(group, "import.")
+    _set_preset(parser, value_of(arguments, "--preset") or _in_file(value_of(arguments, "--config"), "preset") or "cpu")
+    if "--help" in arguments and value_of(arguments, "--model.name"):
+        _show_model(parser, str(value_of(arguments, "--model.name")))
     return _run(parser.parse_args(arguments), progress)
 
 
 def _run(given: Any, progress: Callable[[str], Any]) -> str:
     config = _recipe(given, TrainConfig)
+    check_source(given.data)
 
     from accelerate import PartialState
 
@@ -82,8 +85,10 @@ def _run(given: Any, progress: Callable[[str], Any]) -> str:
 
     model = _typed(dict(given.model))
     run = Path(given.run or Path("runs") / f"{Path(given.data).stem}-{model['name']}")
-    if given["import"] is not None:
-        given.data = _imported(given.data, dict(given["import"]), run)
+    if given.get("import") is not None:
+        if not hasattr(given["import"], "keys"):
+            raise InvalidInputError("import has options of its own, as --import.coordinates")
+        given.data = _imported(given.data, vars(given["import"]), run)
     data = load_dataset(given.data)
     if given.content not in (None, data.content_hash):
         raise InvalidInputError(
@@ -134,17 +139,14 @@ def _recipe(given: Any, kind: Any) -> Any:
 
 def _imported(path: str, options: dict[str, Any], run: Path) -> str:
     """Bring files of any format into the run folder."""
-    from iaenet.data.import_files import import_data, import_parser
+    from iaenet.data.import_files import import_data
     from iaenet.data.reading.inputs import format_of
 
     options.setdefault("format", format_of(path))
-    parser = import_parser()
-    parser.exit_on_error = False
-    checked = parser.parse_object({**options, "path": path, "out": str(run / "data.h5")})
     new = not run.exists()
     run.mkdir(parents=True, exist_ok=True)
     try:
-        import_data(**{name: value for name, value in checked.items() if name != "config"})
+        import_data(path=path, out=str(run / "data.h5"), **options)
     except BaseException:
         if new:
             run.rmdir()  # nothing was written there
@@ -208,16 +210,6 @@ def _show_model(parser: Any, name: str) -> None:
     _model_parser(name, parser.add_argument_group(f"options of {name}"), "model.")
 
 
-def _first(arguments: list[str], option: str) -> str | None:
-    """The value of an option, before anything else is known."""
-    for i, argument in enumerate(arguments):
-        if argument.startswith(f"{option}="):
-            return argument.partition("=")[2]
-        if argument == option and i + 1 < len(arguments):
-            return arguments[i + 1]
-    return None
-
-
 def _in_file(config: str | None, option: str) -> str | None:
     """The value of an option in a YAML file; what is wrong with the file is said when it is read in full."""
     import yaml
@@ -230,8 +222,8 @@ def _in_file(config: str | None, option: str) -> str | None:
 
 
 def _without(arguments: list[str], option: str) -> list[str]:
-    place = next(i for i, argument in enumerate(arguments) if argument.partition("=")[0] == option)
-    return arguments[:place] + arguments[place + (1 if "=" in arguments[place] else 2) :]
+    at = next(i for i, argument in enumerate(arguments) if argument.partition("=")[0] == option)
+    return arguments[:at] + arguments[at + (1 if "=" in arguments[at] else 2) :]
 
 
 def _config(run: str) -> Path:

@@ -11,7 +11,7 @@ from iaenet.errors import InvalidInputError
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """An empty file beside `path` to write to, which takes its place when the block ends without an error.
+    """An empty file beside `path` to write to, which replaces it when the block ends without an error.
 
     It is on the disk before it is renamed, so that `path` names the old content or the new one even if the power fails.
 
@@ -26,8 +26,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(path)
     if target.is_dir():
         raise InvalidInputError(f"{target} is a folder; give the name of a file")
-    if not target.parent.is_dir():
-        raise InvalidInputError(f"{target}: there is no folder {target.parent}; make it first")
+    check_folder(target)
     beside = target.with_name(f"{unfinished(target)}{secrets.token_hex(4)}.tmp")
     try:
         os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
@@ -41,6 +40,18 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         with suppress(FileNotFoundError):
             beside.unlink()
+
+
+def check_folder(path: str | os.PathLike[str]) -> None:
+    """Refuse to write to a folder that is not there.
+
+    >>> check_folder("nowhere/a.h5")
+    Traceback (most recent call last):
+        ...
+    iaenet.errors.InvalidInputError: nowhere/a.h5: there is no folder nowhere; make it first
+    """
+    if not Path(path).absolute().parent.is_dir():
+        raise InvalidInputError(f"{path}: there is no folder {Path(path).parent}; make it first")
 
 
 def unfinished(path: Path) -> str:

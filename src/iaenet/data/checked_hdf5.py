@@ -44,7 +44,7 @@ def open_file(path: str, names: Collection[str]) -> h5py.File:
             raise ValueError(f"it should hold {sorted(names)}, but has {sorted(found)[:20]}")
         for name in names:
             if file.id.links.get_info(name.encode()).type != h5py.h5l.TYPE_HARD:
-                raise ValueError(f"{name} is a link to another place")
+                raise ValueError(f"{name} is a link to another file or group")
         stack.pop_all()  # sound so far: it stays open
     return file
 

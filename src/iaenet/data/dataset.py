@@ -14,7 +14,7 @@ from iaenet.data.file_reader import DataFile
 from iaenet.data.problems.problem import Channel
 from iaenet.errors import CorruptFileError, InvalidInputError
 from iaenet.functions.discretization import Discretization
-from iaenet.functions.field import Field
+from iaenet.functions.field import Field, group_equal
 
 Pair = tuple[Field, Field]
 
@@ -124,12 +124,9 @@ class Dataset(Sequence[Pair]):
 
     @property
     def groups(self) -> list[NDArray[np.int64]]:
-        """Places of pairs that share their discretizations, for `batch`."""
-        rows = self._rows
-        both = np.stack([rows["input_at"], rows["output_at"]], axis=1)
-        _, group = np.unique(both, axis=0, return_inverse=True)
-        order = np.argsort(group, kind="stable")
-        return list(np.split(order, np.cumsum(np.bincount(group))[:-1]))
+        """Indices of pairs that share their discretizations, for `batch`."""
+        at = zip(self._rows["input_at"].tolist(), self._rows["output_at"].tolist(), strict=True)
+        return [np.array(group) for group in group_equal(at)]
 
     def entry(self, i: int) -> Entry:
         """Sample, record, resolution and split of pair i."""
@@ -164,9 +161,9 @@ class Dataset(Sequence[Pair]):
             )
         return Dataset(self._file, self._index[keep])
 
-    def subset(self, places: Sequence[int] | NDArray[np.int64]) -> "Dataset":
-        """The pairs at these places, in this order."""
-        return Dataset(self._file, self._index[[self._place(i) for i in places]])
+    def subset(self, indices: Sequence[int] | NDArray[np.int64]) -> "Dataset":
+        """The pairs of these indices, in this order."""
+        return Dataset(self._file, self._index[[self._checked(i) for i in indices]])
 
     # ------------------------------------------------------------------ reading
 
@@ -179,7 +176,7 @@ class Dataset(Sequence[Pair]):
             return Dataset(self._file, self._index[i])
         row = self._row(i)
         given, wanted = self._file.batch([row])
-        input_at, output_at = self._file.places(row)
+        input_at, output_at = self._file.points_of(row)
         return (
             self._field(i, input_at, torch.from_numpy(given[0])),
             self._field(i, output_at, torch.from_numpy(wanted[0])),
@@ -190,30 +187,30 @@ class Dataset(Sequence[Pair]):
 
     def sample(self, i: int) -> dict[int, Pair]:
         """The i-th sample: its pairs by resolution."""
-        return {self.entry(place).resolution: self[place] for place in self.places(i)}
+        return {self.entry(index).resolution: self[index] for index in self.indices(i)}
 
-    def places(self, i: int) -> list[int]:
+    def indices(self, i: int) -> list[int]:
         """Where the pairs of the i-th sample are in this sequence."""
         if not -self.samples <= i < self.samples:
             raise IndexError(f"sample {i} of {self.samples}")
         found: list[int] = np.flatnonzero(self._rows["sample"] == self._samples[i]).tolist()
         return found
 
-    def batch(self, places: Sequence[int] | NDArray[np.int64]) -> Pair:
+    def batch(self, indices: Sequence[int] | NDArray[np.int64]) -> Pair:
         """Pairs that share their discretizations as one pair of fields with values `(b, n, c)`."""
-        rows = [self._row(i) for i in places]
+        rows = [self._row(i) for i in indices]
         if not rows:
             raise InvalidInputError("a batch needs at least one pair")
-        at = self._file.places(rows[0])
-        for i, row in zip(places, rows, strict=True):
-            if self._file.places(row) != at:
+        at = self._file.points_of(rows[0])
+        for i, row in zip(indices, rows, strict=True):
+            if self._file.points_of(row) != at:
                 raise InvalidInputError(
-                    f"{self.path}: pairs {places[0]} and {i} are on different points; take those of one of `groups`"
+                    f"{self.path}: pairs {indices[0]} and {i} are on different points; take those of one of `groups`"
                 )
         given, wanted = self._file.batch(rows)
         return (
-            self._field(places[0], at[0], torch.from_numpy(given)),
-            self._field(places[0], at[1], torch.from_numpy(wanted)),
+            self._field(indices[0], at[0], torch.from_numpy(given)),
+            self._field(indices[0], at[1], torch.from_numpy(wanted)),
         )
 
     def _field(self, i: int, at: int, values: torch.Tensor) -> Field:
@@ -230,10 +227,10 @@ class Dataset(Sequence[Pair]):
     def _samples(self) -> NDArray[np.int64]:
         return np.unique(self._rows["sample"])
 
-    def _place(self, i: int) -> int:
+    def _checked(self, i: int) -> int:
         if not -len(self) <= i < len(self):
             raise IndexError(f"pair {i} of {len(self)}")
         return int(i)
 
     def _row(self, i: int) -> int:
-        return int(self._index[self._place(i)])
+        return int(self._index[self._checked(i)])

@@ -37,7 +37,7 @@ PAIR = np.dtype(
         ("sample", "<i8"),
         ("record", "<i8"),  # samples of one record are never in different splits
         ("resolution", "<i8"),
-        ("split", "u1"),  # place in SPLITS
+        ("split", "u1"),  # index in SPLITS
         ("input_at", "<i8"),  # row of the discretization
         ("output_at", "<i8"),
         ("input_start", "<i8"),  # first number of the values (n, c), row by row

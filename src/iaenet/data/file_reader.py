@@ -114,14 +114,14 @@ class DataFile:
 
     # ------------------------------------------------------------------ numbers
 
-    def places(self, row: int) -> tuple[int, int]:
+    def points_of(self, row: int) -> tuple[int, int]:
         """Discretizations of input and output of a pair, as rows of their table."""
         pair = self.pairs[row]
         return int(pair["input_at"]), int(pair["output_at"])
 
     def batch(self, rows: Sequence[int]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Values `(b, n, c)` of input and output of pairs that share their discretizations."""
-        input_at, output_at = self.places(rows[0])
+        input_at, output_at = self.points_of(rows[0])
         given, wanted = (
             np.empty((len(rows), self.sizes[at], len(channels)), self.metadata["precision"])
             for at, channels in ((input_at, self.inputs), (output_at, self.outputs))

@@ -19,6 +19,7 @@ from iaenet.data.journal import Journal, differences
 from iaenet.data.pool import Pool, pool
 from iaenet.data.problems.problem import Problem
 from iaenet.data.records import decoded_record, encoded_record
+from iaenet.data.splits import split_sizes
 from iaenet.errors import InvalidInputError
 
 Progress = Callable[[int, int], None]
@@ -115,35 +116,15 @@ def allot(samples: int, windows: int, splits: Sequence[float]) -> list[tuple[str
     """
     if samples < 1:
         raise InvalidInputError(f"samples must be at least 1, got {samples}")
-    if len(splits) != len(SPLITS) or not all(0 <= part < math.inf for part in splits):
-        raise InvalidInputError(f"splits must be three shares or numbers, for {', '.join(SPLITS)}; got {splits}")
     if math.isclose(sum(splits), 1):
-        counts = _share(-(-samples // windows), splits)
+        counts = split_sizes(splits, -(-samples // windows), "records")
         order = [name for name, count in zip(SPLITS, counts, strict=True) for _ in range(count)]
         return [(name, min(windows, samples - i * windows)) for i, name in enumerate(order)]
-    if sum(splits) != samples or any(part != int(part) for part in splits):
-        raise InvalidInputError(f"splits must be shares with sum 1, or numbers with sum {samples}; got {splits}")
     return [
-        (name, min(windows, int(count) - start))
-        for name, count in zip(SPLITS, splits, strict=True)
-        for start in range(0, int(count), windows)
+        (name, min(windows, count - start))
+        for name, count in zip(SPLITS, split_sizes(splits, samples), strict=True)
+        for start in range(0, count, windows)
     ]
-
-
-def _share(records: int, shares: Sequence[float]) -> list[int]:
-    """Whole numbers nearest to the shares; where there are enough records, at least one for every share above zero."""
-    wanted = [records * share for share in shares]
-    enough = records >= sum(share > 0 for share in shares)
-    least = [int(enough and share > 0) for share in shares]
-    counts = [max(low, math.floor(w + 1e-9)) for low, w in zip(least, wanted, strict=True)]
-    while sum(counts) != records:
-        step = 1 if sum(counts) < records else -1
-        gains = [
-            step * (w - n) if w > 0 and n + step >= low else -math.inf
-            for w, n, low in zip(wanted, counts, least, strict=True)
-        ]
-        counts[gains.index(max(gains))] += step
-    return counts
 
 
 def _parameters(problem: Problem) -> dict[str, Any]:
@@ -179,8 +160,8 @@ def _fill(
     if progress is not None:
         progress(done, sum(kept))
     task = partial(encoded_record, problem, run["resolutions"], run["seed"], run["precision"])
-    for i, places, record in pool(task, missing):
-        journal.append(*(new for digest, new in places.items() if digest not in journal.discretizations), record)
+    for i, made, record in pool(task, missing):
+        journal.append(*(new for digest, new in made.items() if digest not in journal.discretizations), record)
         done += kept[i]
         if progress is not None:
             progress(done, sum(kept))
@@ -201,10 +182,10 @@ def _assemble(
     with Writer(target, problem.inputs, problem.outputs, whole["parameters"], origin, whole["precision"]) as writer:
         for i, (split, windows) in enumerate(plan):
             for window in decoded_record(*journal.record(i), whole["precision"])[:windows]:
-                for resolution, places, values in window:
-                    for digest in places:
+                for resolution, digests, values in window:
+                    for digest in digests:
                         if digest not in rows:
                             rows[digest] = writer.packed(journal.discretization(digest))
-                    at = rows[places[0]], rows[places[1]]
+                    at = rows[digests[0]], rows[digests[1]]
                     writer.add(values, at, sample=sample, record=i, resolution=resolution, split=split)
                 sample += 1

@@ -62,19 +62,19 @@ class Journal:
         return self
 
     def _scan(self) -> None:
-        end, place, size = 0, 0, os.fstat(self._file.fileno()).st_size
-        while place < size:
+        end, offset, size = 0, 0, os.fstat(self._file.fileno()).st_size
+        while offset < size:
             try:
-                head, _ = self._read(place)
+                head, _ = self._read(offset)
             except CorruptFileError:
                 break
-            if place == 0:
+            if offset == 0:
                 self._same_run(head.get("run", {}))
             elif "record" in head:
-                self.records[head["record"]] = place
+                self.records[head["record"]] = offset
             else:
-                self.discretizations[head["sha256"]] = place
-            place = end = self._file.tell()
+                self.discretizations[head["sha256"]] = offset
+            offset = end = self._file.tell()
         self._file.seek(end)
         self._file.truncate()
         if end == 0:
@@ -112,10 +112,10 @@ class Journal:
         """The discretization with this hash."""
         return packed_of(*self._read(self.discretizations[digest]))
 
-    def _read(self, place: int) -> tuple[dict[str, Any], bytes]:
-        self._file.seek(place)
+    def _read(self, offset: int) -> tuple[dict[str, Any], bytes]:
+        self._file.seek(offset)
         start = self._file.read(_START.size)
-        here = f"{self.path}: the entry at byte {place} is damaged; delete the file, or repeat the command"
+        here = f"{self.path}: the entry at byte {offset} is damaged; delete the file, or repeat the command"
         if len(start) < _START.size:
             raise CorruptFileError(here)
         magic, head_size, body_size, digest = _START.unpack(start)

@@ -24,14 +24,14 @@ def encoded_record(
     """Record i, from `default_rng([seed, i])`: its number, its discretizations by their hash, and its entry.
 
     >>> from iaenet.data.problems.burgers import Burgers
-    >>> number, places, _ = encoded_record(Burgers(), [32, 64], seed=0, precision="float32", i=5)
-    >>> number, len(places)
+    >>> number, found, _ = encoded_record(Burgers(), [32, 64], seed=0, precision="float32", i=5)
+    >>> number, len(found)
     (5, 2)
     """
     record = problem.record(np.random.default_rng([seed, i]), resolutions)
     if len(record) != problem.windows:
         raise InvalidInputError(f"{problem.name}: a record has {len(record)} samples, not {problem.windows}")
-    places: dict[str, bytes] = {}
+    found: dict[str, bytes] = {}
     heads, bodies = [], []
     for window, sample in enumerate(record):
         for resolution in resolutions:
@@ -43,12 +43,12 @@ def encoded_record(
                 ("output", pair.output_at, pair.output, problem.outputs),
             ):
                 stored = _stored(values, (at.n, len(channels)), precision, channels, f"{here}, {side}")
-                digest, written = _place(at)
-                places[digest] = written
+                digest, written = _entry_of(at)
+                found[digest] = written
                 head |= {f"{side}_at": digest, side: stored.shape}
                 bodies.append(stored.tobytes())
             heads.append(head)
-    return i, places, entry({"record": i, "pairs": heads}, b"".join(bodies))
+    return i, found, entry({"record": i, "pairs": heads}, b"".join(bodies))
 
 
 def decoded_record(head: dict[str, Any], body: bytes, precision: str) -> list[list[Decoded]]:
@@ -87,5 +87,5 @@ def _stored(
 
 
 @lru_cache(maxsize=64)
-def _place(at: Discretization) -> tuple[str, bytes]:
+def _entry_of(at: Discretization) -> tuple[str, bytes]:
     return discretization_entry(pack(at))

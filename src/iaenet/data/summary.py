@@ -72,8 +72,8 @@ def label(channel: Channel) -> str:
 def _points(dataset: Dataset) -> str:
     given, wanted = (field.discretization for field in dataset[0])
     text = f"input: {_kind(given)}; output: " + ("the same" if given is wanted else _kind(wanted))
-    places = len(dataset.groups)
-    return text if places <= len(dataset.resolutions) else f"{text}; {places} sets of points, this is the first"
+    sets = len(dataset.groups)
+    return text if sets <= len(dataset.resolutions) else f"{text}; {sets} sets of points, this is the first"
 
 
 def _kind(at: Discretization) -> str:

@@ -1,5 +1,6 @@
 """A function as data: its values, and where they were taken."""
 
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import torch
@@ -70,3 +71,15 @@ class Field:
 
     def __repr__(self) -> str:
         return f"Field({tuple(self.values.shape)} {self.values.dtype} on {self.discretization})"
+
+
+def group_equal(keys: Iterable[Hashable]) -> list[list[int]]:
+    """Indices of equal keys, such as those of discretizations: what shares its points is computed together.
+
+    >>> group_equal(["grid", "mesh", "grid"])
+    [[0, 2], [1]]
+    """
+    found: dict[Hashable, list[int]] = {}
+    for i, key in enumerate(keys):
+        found.setdefault(key, []).append(i)
+    return list(found.values())

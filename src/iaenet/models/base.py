@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
-from iaenet.functions.field import Field
+from iaenet.functions.field import Field, group_equal
 
 Pair = tuple[Field, Field]
 
@@ -148,10 +148,7 @@ def as_batch(field: Any, at: Any) -> tuple[list[Field], list[Discretization]]:
 
 def group_by_discretization(fields: Sequence[Field], targets: Sequence[Discretization]) -> list[list[int]]:
     """Which fields share their points, and the points where the output is asked for."""
-    members: dict[tuple[str, str], list[int]] = {}
-    for i, (field, target) in enumerate(zip(fields, targets, strict=True)):
-        members.setdefault((field.discretization.key, target.key), []).append(i)
-    return list(members.values())
+    return group_equal((field.discretization.key, target.key) for field, target in zip(fields, targets, strict=True))
 
 
 def infer_shape(data: Sequence[Pair]) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def draw_samples(dataset: Dataset, samples: int = 3) -> Any:
     2
     """
     chosen = np.unique(np.linspace(0, dataset.samples - 1, samples).round().astype(int)).tolist()
-    names = [f"sample {i}, {dataset.entry(dataset.places(i)[0]).split}" for i in chosen]
+    names = [f"sample {i}, {dataset.entry(dataset.indices(i)[0]).split}" for i in chosen]
     return draw_panels([_panels(dataset, i) for i in chosen], names)
 
 

@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from iaenet.data.formats import DATA
 from iaenet.data.problems.problem import Channel
 from iaenet.data.reading.channel_names import name_list
 from iaenet.data.reading.inputs import Given, format_of, read_inputs, remembered
 from iaenet.data.reading.point_files import read_points
+from iaenet.data.reading.reader_options import parse_options
 from iaenet.data.reading.sample_points import Rule
 from iaenet.data.summary import label
-from iaenet.data.writing import WHOLE, Output, Sample, choose, write
-from iaenet.data.writing.output import coordinate_names
-from iaenet.data.writing.target import apart
+from iaenet.data.writing.output import Output, Sample, coordinate_names
+from iaenet.data.writing.target import apart, choose, write
 from iaenet.errors import InvalidInputError
 from iaenet.evaluation.input_checks import channels_of
 from iaenet.evaluation.predict import Target, predictions, targets, watching
@@ -44,7 +45,7 @@ def predict_files(
     picture: PNG to draw of some samples. Default: none.
     format, output_format: Default: by the names of the files, see `read_inputs` and `data.writing.target.choose`.
     origin: what the output should say of where it comes from, beside the input.
-    options: how to read the input, as for `iaenet import`; `split` and `resolution` of our own data files.
+    options: how to read the input, see `iaenet.data.reading.reader_options`.
 
     >>> import tempfile, torch
     >>> from iaenet import IAENet
@@ -66,9 +67,9 @@ def predict_files(
             apart(path, [source] if file is None else [source, file])
     if picture is not None:
         _check_picture(Path(picture), Path(output))
-    given, where = _read(operator, source, kind, at, target.family == "data", options)
+    given, where = _read(operator, source, kind, at, target.format.name == DATA, options)
     count = len(given.fields)
-    if count > 1 and not target.folder and target.family not in WHOLE:
+    if count > 1 and not target.folder and target.format.write is None:
         raise InvalidInputError(
             f"{output}: {count} samples, but a {target.suffix} file holds one; give the name of a folder"
         )
@@ -113,11 +114,11 @@ def predict_files(
 def _read(
     operator: Operator, source: str | Path, kind: str, at: Any, kept: bool, options: dict[str, Any]
 ) -> tuple[Given, Target]:
-    """The inputs, and where each is asked for; weights of the places matter only where they are `kept`."""
+    """The inputs, and the query points of each; quadrature weights of these matter only where they are `kept`."""
     if not isinstance(at, str | Path):
         given = read_inputs(source, operator.metadata, format=kind, **options)
         return given, targets(operator, at, len(given.fields))
-    known = remembered(operator.metadata, kind) | {name: value for name, value in options.items() if value is not None}
+    known = remembered(operator.metadata, kind) | parse_options(options, "predict")
     names = name_list(known.get("coordinates"))
     dim = (operator.metadata.get("trained") or {}).get("dim") or len(names) or 1
     points = read_points(at, dim, names, known.get("delimiter", ","))
@@ -126,10 +127,10 @@ def _read(
     domain = given.fields[0].discretization
     rule: Rule = "cells" if kept else "monte-carlo"
     try:
-        place = points.discretize(domain.bounds.tolist(), domain.periodic, rule)
+        query_points = points.discretize(domain.bounds.tolist(), domain.periodic, rule)
     except InvalidInputError as error:
         raise InvalidInputError(f"{at}: {error}") from None
-    return given, targets(operator, place, len(given.fields))
+    return given, targets(operator, query_points, len(given.fields))
 
 
 def _check_picture(picture: Path, output: Path) -> None:

@@ -3,10 +3,9 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any, Literal, Self, get_type_hints
 
-from iaenet.errors import InvalidInputError
+from iaenet.errors import InvalidInputError, no_such
 from iaenet.typed import typed
 
 # What numbers must be; the rest may be anything of its type.
@@ -93,8 +92,7 @@ def unknown(name: str, known: Sequence[str]) -> str:
     """
     if name in OTHER_NAMES:
         return f"no option {name!r}; it is called {OTHER_NAMES[name]}"
-    near = get_close_matches(name, known, n=1)
-    return f"no option {name!r}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}")
+    return no_such("option", name, known)
 
 
 @dataclass(frozen=True)

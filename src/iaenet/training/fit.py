@@ -14,6 +14,7 @@ from torch import nn
 
 from iaenet.data.atomic import replacing
 from iaenet.data.dataset import Dataset, load_dataset
+from iaenet.data.splits import split_records
 from iaenet.errors import CorruptFileError, InvalidInputError
 from iaenet.functions.normalizer import Normalizer
 from iaenet.models.base import Pair
@@ -65,7 +66,7 @@ def fit(
         data: a data file, its splits decide; or pairs of fields.
         run: folder to keep; a run that was stopped goes on from its last checkpoint. A temporary one if not given.
         resolution: train on this resolution of the file only.
-        validation: pairs to validate on; those of the file's split, or else every tenth sample of the training.
+        validation: pairs to validate on; those of the file's split, or else a tenth of the training records, at random.
         config: how to train, see `iaenet.training.config.TrainConfig`; `changes` replace some of it, as in `epochs=20`.
         progress: gives for a title the function that is called with steps done, steps in all, and a note.
 
@@ -133,9 +134,8 @@ def _split(
         return pairs, validation, origin
     if len(set(records)) < 2:
         raise InvalidInputError(f"{len(set(records))} training sample(s) leave none to validate on; give validation=")
-    held = set(sorted(set(records))[9::10] or [max(records)])  # whole records: windows of one signal stay together
-    keep = [i for i, record in enumerate(records) if record not in held]
-    away = [i for i, record in enumerate(records) if record in held]
+    splits = split_records(records, (0.9, 0.1, 0))  # whole records: windows of one signal stay together
+    keep, away = ([i for i, name in enumerate(splits) if name == part] for part in ("train", "validation"))
     if isinstance(pairs, Dataset):
         return pairs.subset(keep), pairs.subset(away), origin
     return [pairs[i] for i in keep], [pairs[i] for i in away], origin

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import scipy.io
 
-from iaenet.data.formats import READERS
+from iaenet.data.formats import FORMATS
 from iaenet.errors import InvalidInputError
 
 RNG = np.random.default_rng(8)
@@ -109,7 +109,7 @@ def attempt(write, path, options):
     """All values, or the message of the refusal; any other error fails the test."""
     source = path.parent if write in FOLDERS else path
     try:
-        pairs = list(READERS[WRITERS[write]](source, **options).pairs)
+        pairs = list(FORMATS[WRITERS[write]].read(source, **options).pairs)
     except InvalidInputError as error:
         message = str(error)
         assert "\n" not in message
@@ -164,9 +164,9 @@ def test_bytes_overwritten_anywhere_never_end_in_another_error(tmp_path, write):
     whole = path.read_bytes()
     good = attempt(write, path, options)
     rng = np.random.default_rng(9)
-    for place in np.unique(np.linspace(0, len(whole) - 1, 100).astype(int)).tolist():
+    for byte in np.unique(np.linspace(0, len(whole) - 1, 100).astype(int)).tolist():
         damaged = bytearray(whole)
-        damaged[place] ^= 1 << rng.integers(8)
+        damaged[byte] ^= 1 << rng.integers(8)
         path.write_bytes(damaged)
         outcome = attempt(write, path, options)
         if write is npz and not isinstance(outcome, str):
@@ -178,7 +178,7 @@ def test_a_path_that_is_not_there_is_refused(tmp_path, write):
     path, options = write(tmp_path)
     absent = tmp_path / "absent" / path.name
     with pytest.raises(InvalidInputError, match="no such file"):
-        READERS[WRITERS[write]](absent, **options)
+        FORMATS[WRITERS[write]].read(absent, **options)
 
 
 @every_format
@@ -207,7 +207,7 @@ def test_a_package_that_is_not_installed_is_named_with_its_extra(tmp_path, monke
 
     monkeypatch.setattr(importlib, "import_module", without)
     with pytest.raises(InvalidInputError, match=rf"package {package}, .* pip install iaenet\[{extra}\]"):
-        READERS[WRITERS[write]](path.parent if write in FOLDERS else path, **options)
+        FORMATS[WRITERS[write]].read(path.parent if write in FOLDERS else path, **options)
 
 
 def test_readers_of_arrays_need_no_extra(tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 
-from iaenet.data.formats import read_csv_folder
+from iaenet.data.formats.csv_folder import read_csv_folder
 from iaenet.errors import InvalidInputError
 
 RNG = np.random.default_rng(7)

@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
-from iaenet.data.formats import read_hdf5
+from iaenet.data.formats.hdf5 import read_hdf5
 from iaenet.errors import InvalidInputError
 
 RNG = np.random.default_rng(2)

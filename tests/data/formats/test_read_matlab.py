@@ -6,7 +6,7 @@ import pytest
 import scipy.io
 import scipy.sparse
 
-from iaenet.data.formats import read_matlab
+from iaenet.data.formats.matlab import read_matlab
 from iaenet.errors import InvalidInputError
 
 RNG = np.random.default_rng(1)

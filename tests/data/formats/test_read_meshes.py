@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from iaenet.data.formats import read_meshes
+from iaenet.data.formats.meshes import read_meshes
 from iaenet.errors import InvalidInputError
 
 meshio = pytest.importorskip("meshio")

@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
-from iaenet.data.formats import read_netcdf
+from iaenet.data.formats.netcdf import read_netcdf
 from iaenet.errors import InvalidInputError
 
 xarray = pytest.importorskip("xarray")

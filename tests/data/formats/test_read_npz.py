@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from iaenet.data.formats import read_npz
+from iaenet.data.formats.npz import read_npz
 from iaenet.errors import InvalidInputError
 
 RNG = np.random.default_rng(0)

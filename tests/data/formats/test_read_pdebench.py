@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
-from iaenet.data.formats import read_pdebench
+from iaenet.data.formats.pdebench import read_pdebench
 from iaenet.errors import InvalidInputError
 
 RNG = np.random.default_rng(3)

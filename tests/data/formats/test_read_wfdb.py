@@ -5,7 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from iaenet.data.formats import read_fecgsyndb, read_wfdb
+from iaenet.data.formats.fecgsyndb import read_fecgsyndb
+from iaenet.data.formats.wfdb_records import read_wfdb
 from iaenet.data.problems.fetal_ecg import times
 from iaenet.errors import InvalidInputError
 
@@ -85,7 +86,7 @@ def test_the_folders_of_fecgsyndb(tmp_path):
     assert [(channel.name, channel.unit) for channel in imported.inputs + imported.outputs] == [
         ("mixture", "nu"), ("maternal", "nu"), ("fetal", "nu"),
     ]  # fmt: skip
-    place = iter(imported.pairs)
+    pairs = iter(imported.pairs)
     for base in bases:
         sources = truth[base]
         fetal = sum(signal for name, signal in sources.items() if name.startswith("fecg"))
@@ -93,7 +94,7 @@ def test_the_folders_of_fecgsyndb(tmp_path):
         for window in range(2):
             for lead in (0, 10, 24):
                 rows = slice(2000 * window, 2000 * window + 2000)
-                given, wanted = next(place)
+                given, wanted = next(pairs)
                 assert np.array_equal(wanted.values[:, 0], sources["mecg"][rows, lead])
                 assert np.array_equal(wanted.values[:, 1], fetal[rows, lead])
                 mixture = sources["mecg"][rows, lead] + fetal[rows, lead] + noise[rows, lead]

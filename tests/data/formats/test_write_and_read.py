@@ -1,14 +1,13 @@
-"""One contract for all writers: what is written comes back through the reader of the same family, number by number."""
+"""One contract for all writers: what is written comes back through the reader of the same format, number by number."""
 
 import numpy as np
 import pytest
 import torch
 
 from iaenet import Discretization, Field, load_dataset
-from iaenet.data.formats import read_csv_folder, read_hdf5, read_matlab, read_meshes, read_netcdf, read_npz
 from iaenet.data.problems.problem import Channel
-from iaenet.data.writing import Output, Sample, choose, write
-from iaenet.data.writing.output import coordinate_names
+from iaenet.data.writing.output import Output, Sample, coordinate_names
+from iaenet.data.writing.target import choose, write
 from iaenet.errors import InvalidInputError
 
 RNG = np.random.default_rng(3)
@@ -47,17 +46,17 @@ LAYOUTS = {
     "grids and points": lambda: [grid(3, 4), points(12)],
 }
 RAGGED = ("different numbers", "different grids", "grids and points")
-FAMILIES = ["out", "out.npz", "out.mat", "out.hdf5", "out.nc", "nc_folder", "mesh_folder", "out.h5"]
+TARGETS = ["out", "out.npz", "out.mat", "out.hdf5", "out.nc", "nc_folder", "mesh_folder", "out.h5"]
 
 
-def written(path, places, dtype=torch.float32, channels=CHANNELS, family=None, rng=RNG):
-    """Random values on these places, written; and what they were."""
-    made = [Field(at, torch.from_numpy(rng.normal(size=(at.n, len(channels)))).to(dtype)) for at in places]
-    given = [Field(at, torch.ones(at.n, 1, dtype=dtype)) for at in places]
+def written(path, sets, dtype=torch.float32, channels=CHANNELS, format=None, rng=RNG):
+    """Random values on these points, written; and what they were."""
+    made = [Field(at, torch.from_numpy(rng.normal(size=(at.n, len(channels)))).to(dtype)) for at in sets]
+    given = [Field(at, torch.ones(at.n, 1, dtype=dtype)) for at in sets]
     samples = [Sample(f"s{i}", *pair) for i, pair in enumerate(zip(given, made, strict=True))]
-    names = coordinate_names([], places[0].dim, channels)
+    names = coordinate_names([], sets[0].dim, channels)
     kind = {"nc_folder": "netcdf", "mesh_folder": "mesh"}.get(path.name, "csv")
-    target = choose(path, kind, family)
+    target = choose(path, kind, format)
     splits = ["test"] * len(made)
     output = Output(iter(samples), (Channel("a"),), channels, names, suffix=target.suffix, splits=splits)
     write(target, output)
@@ -65,25 +64,20 @@ def written(path, places, dtype=torch.float32, channels=CHANNELS, family=None, r
 
 
 def read(target, names, ragged):
-    path, inputs = target.path, [channel.name for channel in CHANNELS]
-    if target.family == "mat":
-        inputs = ["u", "w_3"]
-    common = {"inputs": inputs, "outputs": inputs, "coordinates": names}
-    if target.family == "data":
-        return [pair[1] for pair in load_dataset(path)]
-    if target.family == "csv":
-        return read_csv_folder(path, **common).given
-    if target.family == "mesh":
-        return read_meshes(path, rule="cells", **common).given
-    if target.family == "netcdf":
-        return read_netcdf(path, sample=None if target.folder else "sample", **common).given
-    if target.family == "hdf5":
-        return read_hdf5(path, groups="/" if ragged else None, **common).given
-    return {"npz": read_npz, "mat": read_matlab}[target.family](path, **common).given
+    if target.format.name == "data":
+        return [pair[1] for pair in load_dataset(target.path)]
+    inputs = ["u", "w_3"] if target.format.name == "mat" else [channel.name for channel in CHANNELS]
+    more = {
+        "mesh": {"rule": "cells"},
+        "netcdf": {"sample": None if target.folder else "sample"},
+        "hdf5": {"groups": "/" if ragged else None},
+    }
+    options = more.get(target.format.name, {})
+    return target.format.read(target.path, inputs=inputs, outputs=inputs, coordinates=names, **options).given
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_what_is_written_is_read(tmp_path, name, layout, dtype):
     if "nc" in name:
@@ -92,14 +86,14 @@ def test_what_is_written_is_read(tmp_path, name, layout, dtype):
         pytest.importorskip("meshio")
     if (name, layout) == ("nc_folder", "grids and points"):
         pytest.skip("each file can be read, but not both as samples of the same dimensions")
-    places, ragged = LAYOUTS[layout](), layout in RAGGED
+    sets, ragged = LAYOUTS[layout](), layout in RAGGED
     if ragged and name in ("out.npz", "out.mat", "out.nc"):
         with pytest.raises(InvalidInputError, match="different numbers of points or grids: write to a folder"):
-            written(tmp_path / name, places, dtype)
+            written(tmp_path / name, sets, dtype)
         assert not list(tmp_path.iterdir()), "a refusal leaves nothing"
         return
-    family = "data" if name == "out.h5" else None
-    made, names, target = written(tmp_path / name, places, dtype, family=family)
+    format = "data" if name == "out.h5" else None
+    made, names, target = written(tmp_path / name, sets, dtype, format=format)
     found = read(target, names, ragged)
     assert [each.name for each in tmp_path.iterdir()] == [name]
     assert len(found) == len(made)

@@ -5,10 +5,9 @@ import pytest
 import torch
 
 from iaenet import Discretization, Field
-from iaenet.data.formats.meshes import read_mesh, read_meshes
+from iaenet.data.formats.meshes import grid_cells, point_data, read_mesh, read_meshes, write_mesh
 from iaenet.data.problems.problem import Channel
 from iaenet.data.writing.output import Output, Sample
-from iaenet.data.writing.write_mesh import grid_cells, write_mesh
 from iaenet.errors import InvalidInputError
 
 meshio = pytest.importorskip("meshio")
@@ -61,3 +60,24 @@ def test_four_dimensions_make_no_mesh(tmp_path):
     field = Field(at, torch.ones(5, 1))
     with pytest.raises(InvalidInputError, match="at most 3 dimensions, not 4"):
         write_mesh(tmp_path / "u.vtu", Sample("s", field, field), output(".vtu", 3))
+
+
+@pytest.mark.parametrize("suffix", [".vtu", ".vtk"])
+@pytest.mark.parametrize("components", [2, 3])
+def test_components_of_a_vector_are_one_array_again(tmp_path, suffix, components):
+    """What was read as u[0], u[1], ... is written as u, so that ParaView draws arrows; and is read back as it was."""
+    grid = Discretization.uniform((3, 2))
+    channels = [Channel("p"), *(Channel(f"u[{i}]") for i in range(components)), Channel("s[3]")]
+    values = torch.from_numpy(np.random.default_rng(1).normal(size=(grid.n, len(channels))))
+    field, path = Field(grid, values), tmp_path / f"u{suffix}"
+    write_mesh(path, Sample("s", field, field), Output([], (), tuple(channels), ("x", "y"), suffix=suffix))
+    found = read_mesh(path).point_data
+    assert {name: array.shape[1:] for name, array in found.items()} == {"p": (), "u": (3,), "s[3]": ()}
+    names = [channel.name for channel in channels]
+    assert np.array_equal(read_meshes(path, inputs=names, outputs=names, rule="cells").given[0].values, values)
+
+
+def test_components_that_make_no_whole_vector_stay_apart(tmp_path):
+    values = np.arange(10.0).reshape(2, 5)
+    for names in (["u[0]", "u[2]"], ["u[1]", "u[0]"], ["u[0]", "u[1]", "u"], ["u[0,0]", "u[0,1]"], ["u_x", "u_y"]):
+        assert list(point_data(values, [Channel(name) for name in names])) == names

@@ -1,4 +1,4 @@
-"""Where predictions go: the family by the name, all or nothing, never over what is read."""
+"""Where predictions go: the format by the name, all or nothing, never over what is read."""
 
 import os
 import sys
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from iaenet.data.formats import FORMATS
 from iaenet.data.writing.target import Target, apart, choose, replacing_folder, writing
 from iaenet.errors import InvalidInputError
 
@@ -25,23 +26,23 @@ from iaenet.errors import InvalidInputError
         ("folder", "wfdb", ("csv", True, ".csv")),
     ],
 )
-def test_the_name_says_the_family(output, given, wanted):
+def test_the_name_says_the_format(output, given, wanted):
     found = choose(output, given)
-    assert (found.family, found.folder, found.suffix) == wanted
+    assert (found.format.name, found.folder, found.suffix) == wanted
 
 
 @pytest.mark.parametrize(
-    ("output", "family", "message"),
+    ("output", "format", "message"),
     [
         ("u.txt", None, r"u\.txt: predictions are written to \.csv, \.npz"),
         ("folder", "npz", "npz keeps all samples in one file"),
         ("u.csv", "npz", r"u\.csv: its name says csv, but --output_format npz"),
-        ("u.h5", "parquet", "no format 'parquet'; there are: csv"),
+        ("u.h5", "parquet", "no format 'parquet'; there are csv, npz, mat, hdf5, netcdf, mesh, data"),
     ],
 )
-def test_a_name_that_does_not_fit_is_refused(output, family, message):
+def test_a_name_that_does_not_fit_is_refused(output, format, message):
     with pytest.raises(InvalidInputError, match=message):
-        choose(output, "csv", family)
+        choose(output, "csv", format)
 
 
 def test_a_folder_of_that_name_is_a_folder(tmp_path):
@@ -71,26 +72,26 @@ def test_never_over_what_is_read(tmp_path):
 
 @pytest.mark.parametrize("folder", [True, False])
 def test_all_or_nothing(tmp_path, folder):
-    target = Target(tmp_path / "u", "csv", folder, ".csv")
+    target = Target(tmp_path / "u", FORMATS["csv"], folder, ".csv")
 
     def broken_off():
-        with writing(target) as place:
-            (place / "s.csv" if folder else place).write_text("x")
+        with writing(target) as path:
+            (path / "s.csv" if folder else path).write_text("x")
             raise RuntimeError("in the middle")
 
     with pytest.raises(RuntimeError, match="in the middle"):
         broken_off()
     assert not list(tmp_path.iterdir())
-    with writing(target) as place:
-        (place / "s.csv" if folder else place).write_text("x")
+    with writing(target) as path:
+        (path / "s.csv" if folder else path).write_text("x")
         assert not (tmp_path / "u").exists()
     assert [each.name for each in tmp_path.iterdir()] == ["u"]
 
 
 def test_an_empty_folder_is_filled_and_another_is_not_touched(tmp_path):
     (tmp_path / "u").mkdir()
-    with replacing_folder(tmp_path / "u") as place:
-        (place / "s.csv").write_text("first")
+    with replacing_folder(tmp_path / "u") as path:
+        (path / "s.csv").write_text("first")
     with (
         pytest.raises(InvalidInputError, match="u is not empty; give the name of a new folder"),
         replacing_folder(tmp_path / "u"),
@@ -113,7 +114,7 @@ def test_what_cannot_be_written_is_one_line(tmp_path, folder, path, message):
     (tmp_path / "file").write_text("")
     with (
         pytest.raises(InvalidInputError, match=message),
-        writing(Target(Path(path.format(tmp_path)), "csv", folder, ".csv")),
+        writing(Target(Path(path.format(tmp_path)), FORMATS["csv"], folder, ".csv")),
     ):
         pytest.fail("nothing can be written here")
     assert [each.name for each in tmp_path.iterdir()] == ["file"]

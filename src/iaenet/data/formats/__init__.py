@@ -1,40 +1,38 @@
-"""Readers that bring the user's own files into pairs of fields: `READERS[format](path, ...) -> Imported`."""
+"""Formats of the user's files, by the names that the command line knows them by; a file of this folder for each.
 
-from collections.abc import Callable
+A line of the table is all that a new format needs beside its file, which defines a `Format`.
+"""
 
-from iaenet.data.formats.csv_folder import read_csv_folder
-from iaenet.data.formats.fecgsyndb import read_fecgsyndb
-from iaenet.data.formats.hdf5 import read_hdf5
-from iaenet.data.formats.matlab import read_matlab
-from iaenet.data.formats.meshes import read_meshes
-from iaenet.data.formats.netcdf import read_netcdf
-from iaenet.data.formats.npz import read_npz
-from iaenet.data.formats.pdebench import read_pdebench
-from iaenet.data.formats.wfdb_records import read_wfdb
-from iaenet.data.reading.imported import Imported
+from typing import TYPE_CHECKING
 
-READERS: dict[str, Callable[..., Imported]] = {
-    "npz": read_npz,
-    "mat": read_matlab,
-    "hdf5": read_hdf5,
-    "pdebench": read_pdebench,
-    "netcdf": read_netcdf,
-    "mesh": read_meshes,
-    "wfdb": read_wfdb,
-    "fecgsyndb": read_fecgsyndb,
-    "csv": read_csv_folder,
-}
+from iaenet.data.lazy_registry import LazyRegistry
 
-__all__ = [
-    "READERS",
-    "Imported",
-    "read_csv_folder",
-    "read_fecgsyndb",
-    "read_hdf5",
-    "read_matlab",
-    "read_meshes",
-    "read_netcdf",
-    "read_npz",
-    "read_pdebench",
-    "read_wfdb",
-]
+if TYPE_CHECKING:
+    from iaenet.data.formats.format import Format
+
+DATA = "data"  # files of our own: predicted from and written, but never imported
+
+FORMATS: "LazyRegistry[Format]" = LazyRegistry(
+    __name__,
+    {
+        "csv": ("csv_folder:FORMAT", "a folder of CSV files, a sample each: a row for each point"),
+        "npz": ("npz:FORMAT", "NumPy archive: arrays with all samples"),
+        "mat": ("matlab:FORMAT", "MATLAB file of any version: arrays with all samples"),
+        "hdf5": ("hdf5:FORMAT", "HDF5: data sets with all samples, or a group for each"),
+        "pdebench": ("pdebench:FORMAT", "HDF5 as PDEBench lays it out"),
+        "netcdf": ("netcdf:FORMAT", "NetCDF: a file with a dimension of samples, or a folder of files, a sample each"),
+        "mesh": ("meshes:FORMAT", "a folder of VTU or VTK meshes with data at their points, a sample each"),
+        "wfdb": ("wfdb_records:FORMAT", "WFDB records (PhysioNet), cut into windows"),
+        "fecgsyndb": ("fecgsyndb:FORMAT", "the PhysioNet database of that name, as downloaded"),
+        DATA: ("data_file:FORMAT", "data file of iaenet"),
+    },
+)
+
+
+def format_names() -> dict[str, str]:
+    """The format of each suffix that tells it.
+
+    >>> format_names()[".vtu"], format_names()[".h5"]
+    ('mesh', 'hdf5')
+    """
+    return {suffix: name for name, each in FORMATS.items() for suffix in each.suffixes}

@@ -1,4 +1,4 @@
-"""A folder of CSV files: one irregular sample each, or one for its input and one for its output."""
+"""CSV: a folder of files, an irregular sample each, or one for its input and one for its output."""
 
 import csv
 import math
@@ -8,11 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
+from iaenet.data.formats.format import Format
 from iaenet.data.reading.channel_names import Names, name_list
 from iaenet.data.reading.files import existing_file, files_in, missing, reading
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.sample_files import assemble
-from iaenet.data.reading.sample_points import Array, Bounds, Periodic, Place, PointSet, Rule
+from iaenet.data.reading.sample_points import Array, Bounds, Periodic, PointSet, Rule, SamplePoints
+from iaenet.data.writing.output import Output, Sample
 from iaenet.errors import InvalidInputError
 
 
@@ -53,12 +55,12 @@ def read_csv_folder(
     output_files = files
     if separate:
         files, output_files = _in_pairs(Path(path), files)
-    places = name_list(coordinates)
-    output_places = places if output_coordinates is None else name_list(output_coordinates)
+    named = name_list(coordinates)
+    output_named = named if output_coordinates is None else name_list(output_coordinates)
     tables = lru_cache(maxsize=4)(lambda file: read_table(file, delimiter))
     sides = [
-        _CsvSide(files, tables, places, name_list(inputs)),
-        _CsvSide(output_files, tables, output_places, name_list(outputs)),
+        _CsvSide(files, tables, named, name_list(inputs)),
+        _CsvSide(output_files, tables, output_named, name_list(outputs)),
     ]
     return assemble(
         lambda sample: str(files[sample]),
@@ -91,7 +93,7 @@ class _CsvSide:
         self._tables = tables
         self.names = names
 
-    def place(self, sample: int) -> Place:
+    def points(self, sample: int) -> SamplePoints:
         return PointSet(columns(self._files[sample], self._tables(self._files[sample]), self._coordinates))
 
     def values(self, sample: int) -> Array:
@@ -160,3 +162,16 @@ def _in_pairs(folder: Path, files: list[Path]) -> tuple[list[Path], list[Path]]:
             lacking = "output" if "input" in pair else "input"
             raise InvalidInputError(f"{folder}: {name}_{lacking}.csv is missing beside {name}_{next(iter(pair))}.csv")
     return [pair["input"] for pair in found.values()], [pair["output"] for pair in found.values()]
+
+
+def write_csv(path: Path, sample: Sample, output: Output) -> None:
+    """Coordinates, then predicted channels, in columns with their names; as many digits as tell numbers apart."""
+    points, values = sample.made.discretization.points.numpy(), sample.made.values.numpy()
+    columns = [*points.T.astype(str), *values.T.astype(str)]
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream, delimiter=output.delimiter, lineterminator="\n")
+        writer.writerow([*output.coordinates, *(channel.name for channel in output.outputs)])
+        writer.writerows(zip(*columns, strict=True))
+
+
+FORMAT = Format("csv", read_csv_folder, (".csv",), folders=True, write_sample=write_csv)

@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from iaenet.data.formats.format import Format
 from iaenet.data.formats.wfdb_records import Record
 from iaenet.data.reading.files import natural
 from iaenet.data.reading.imported import Imported
@@ -109,3 +110,6 @@ def _load(sources: Mapping[str, Sequence[Record]], columns: Sequence[int]) -> tu
     )
     mixture: Array = maternal + fetal + sum(record.signals(columns) for record in sources["noise"])
     return mixture[:, :, None], np.stack([maternal, fetal], axis=-1)
+
+
+FORMAT = Format("fecgsyndb", read_fecgsyndb)

@@ -7,6 +7,8 @@ from typing import Any
 import h5py
 from numpy.typing import NDArray
 
+from iaenet.data.file_format import as_json, to_bytes
+from iaenet.data.formats.format import Format
 from iaenet.data.reading.channel_names import Names, chosen, name_list
 from iaenet.data.reading.files import missing, natural, reading
 from iaenet.data.reading.hdf5_file import Hdf5Array, Hdf5Arrays, dataset_names, open_hdf5, plain_attributes
@@ -14,6 +16,8 @@ from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.sample_files import ArraySide, ChannelAxis, SampledArray, Slices, assemble
 from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
 from iaenet.data.reading.stacks import read_stacks
+from iaenet.data.writing.output import Output
+from iaenet.data.writing.stacked import Named, arrays, sample_arrays
 from iaenet.errors import InvalidInputError
 
 
@@ -74,7 +78,7 @@ def read_hdf5(
             provenance=provenance,
         )
     samples = arrays
-    places = [name_list(coordinates), name_list(output_coordinates if output_coordinates is not None else coordinates)]
+    named = [name_list(coordinates), name_list(output_coordinates if output_coordinates is not None else coordinates)]
     sides = [
         ArraySide(
             samples.where(0),
@@ -83,7 +87,7 @@ def read_hdf5(
             dim,
             channels,
         )
-        for names, role, where in zip((inputs, outputs), ("inputs", "outputs"), places, strict=True)
+        for names, role, where in zip((inputs, outputs), ("inputs", "outputs"), named, strict=True)
     ]
     return assemble(
         samples.where,
@@ -136,3 +140,26 @@ class SampleGroups:
             raise missing(self._file.filename, "data set", path, [f"{self._path(sample)}/{each}" for each in there])
         self._last = (path, Hdf5Array(self._file, path))
         return self._last[1]
+
+
+def write_hdf5(path: Path, output: Output) -> None:
+    """Data sets with all samples; or, where they do not fit together, a group for each, under its name."""
+    samples = [(sample.name, sample.made) for sample in output.samples]
+    found = arrays([made for _, made in samples], output)
+    with h5py.File(path, "w", libver="latest") as file:
+        file.attrs["origin"] = to_bytes(as_json(output.origin, "origin")).decode()
+        if found is not None:
+            _write(file, found)
+        else:
+            loose = any(made.discretization.axes is None for _, made in samples)  # then grids too are points
+            for name, made in samples:
+                _write(file.create_group(name), sample_arrays(made, output, flat=loose))
+
+
+def _write(group: h5py.Group, found: Mapping[str, Named]) -> None:
+    for name, each in found.items():
+        stored = group.create_dataset(name, data=each.values, fletcher32=True, chunks=True, track_times=False)
+        stored.attrs["units"] = each.unit
+
+
+FORMAT = Format("hdf5", read_hdf5, (".h5", ".hdf5"), write=write_hdf5)

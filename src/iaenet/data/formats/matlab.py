@@ -1,5 +1,6 @@
 """MATLAB `.mat` files: version 5 and before by scipy, version 7.3 as the HDF5 that it is, with its axes reversed."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 import scipy.io
 from numpy.typing import NDArray
 
+from iaenet.data.formats.format import Format
 from iaenet.data.reading.array_layout import check_numbers
 from iaenet.data.reading.channel_names import Names, name_list
 from iaenet.data.reading.files import existing_file, missing, reading, refuse_beyond_memory
@@ -17,6 +19,8 @@ from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.sample_files import ChannelAxis
 from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
 from iaenet.data.reading.stacks import Stack, read_stacks
+from iaenet.data.writing.output import Output
+from iaenet.data.writing.stacked import stacked
 from iaenet.errors import InvalidInputError
 
 NUMBERS = {"double", "single", "logical", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
@@ -149,3 +153,29 @@ def _check_class(file: object, name: str, kind: str) -> None:
 
 def _is_vector(shape: tuple[int, ...]) -> bool:
     return len(shape) == 2 and 1 in shape
+
+
+def write_matlab(path: Path, output: Output) -> None:
+    """A file of version 5 with coordinates and channels as arrays, under names that MATLAB allows.
+
+    `size(u)` is `(samples, s1, ..., sd)`.
+    """
+    arrays = stacked(output)
+    found = {variable(name): each.values for name, each in arrays.items()}
+    if len(found) < len(arrays):
+        raise InvalidInputError(f"different names become the same in MATLAB: {', '.join(arrays)}; write another format")
+    with path.open("wb") as stream:
+        scipy.io.savemat(stream, found, do_compression=True)
+
+
+def variable(name: str) -> str:
+    """A name as MATLAB allows it: letters, digits and underscores, a letter first.
+
+    >>> variable("velocity[0]"), variable("2nd")
+    ('velocity_0', 'v2nd')
+    """
+    plain = re.sub(r"[^0-9A-Za-z]+", "_", name).strip("_")[:31]
+    return plain if plain[:1].isalpha() else f"v{plain}"
+
+
+FORMAT = Format("mat", read_matlab, (".mat",), write=write_matlab)

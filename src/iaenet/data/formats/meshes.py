@@ -1,6 +1,7 @@
 """Meshes with data at their points, by meshio: one file for each sample."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -8,20 +9,31 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from iaenet.data.formats.format import Format
+from iaenet.data.problems.problem import Channel
 from iaenet.data.reading.array_layout import Values, as_values, check_numbers
 from iaenet.data.reading.channel_names import Chosen, Names, chosen, name_list
 from iaenet.data.reading.files import files_in, missing, naming, reading, required
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.sample_files import assemble
-from iaenet.data.reading.sample_points import Array, Bounds, Periodic, Place, PointSet, SimplexMesh
+from iaenet.data.reading.sample_points import Array, Bounds, Periodic, PointSet, SamplePoints, SimplexMesh
+from iaenet.data.writing.output import Output, Sample
 from iaenet.errors import InvalidInputError
+from iaenet.functions.discretization import Discretization
 
 Meshes = Callable[[Path], Any]
 # Not XDMF, which points to further files that meshio would open; nor Gmsh, which names the point of each value, which
 # meshio does not look at; nor PLY, at whose end meshio waits forever if the file is cut off.
-READERS = {".vtu": "vtu", ".vtk": "vtk"}
+SUFFIXES = (".vtu", ".vtk")
 AXES = ("x", "y", "z")
 SIMPLICES = {"tetra": 3, "triangle": 2, "quad": 2, "line": 1}
+CELLS = {1: "line", 2: "quad", 3: "hexahedron"}
+# Corners of a cell in the order of VTK, as steps along the axes.
+CORNERS: dict[int, list[tuple[int, ...]]] = {
+    1: [(0,), (1,)],
+    2: [(0, 0), (1, 0), (1, 1), (0, 1)],
+    3: [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)],
+}
 
 
 def read_meshes(
@@ -44,7 +56,7 @@ def read_meshes(
     bounds, periodic, units: as for `read_npz`.
     """
     required("meshio", "mesh")
-    files = files_in(path, tuple(READERS))
+    files = files_in(path, SUFFIXES)
     if rule not in ("mesh", "cells", "monte-carlo"):
         raise InvalidInputError(f"rule must be 'mesh', 'cells' or 'monte-carlo', got {rule!r}")
     meshes = lru_cache(maxsize=4)(read_mesh)
@@ -53,7 +65,7 @@ def read_meshes(
         _MeshSide(files, meshes, axes, rule == "mesh", chosen(names, role, list(meshes(files[0]).point_data)))
         for names, role in ((inputs, "inputs"), (outputs, "outputs"))
     ]
-    return assemble(
+    imported = assemble(
         lambda sample: str(files[sample]),
         len(files),
         *sides,
@@ -63,6 +75,7 @@ def read_meshes(
         units=units,
         provenance={"reader": "mesh", "source": str(path), "bytes": sum(file.stat().st_size for file in files)},
     )
+    return replace(imported, mesh=lambda sample: meshes(files[sample]))
 
 
 class _MeshSide:
@@ -80,7 +93,7 @@ class _MeshSide:
         self._items = items
         self.names = [name for item in items for name in self._channels(item, 0)[1]]
 
-    def place(self, sample: int) -> Place:
+    def points(self, sample: int) -> SamplePoints:
         mesh = self._meshes(self._files[sample])
         points = _points(mesh)[:, self._axes]
         return SimplexMesh(points, _simplices(mesh, len(self._axes))) if self._weighed else PointSet(points)
@@ -116,14 +129,14 @@ class _MeshSide:
 
 def read_mesh(file: Path) -> Any:
     """The mesh in a file, as meshio has it."""
-    name = READERS.get(file.suffix.lower())
-    if name is None:
-        raise InvalidInputError(f"{file}: meshes are read from {', '.join(READERS)}; convert it with `meshio convert`")
-    if name == "vtu":
+    suffix = file.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InvalidInputError(f"{file}: meshes are read from {', '.join(SUFFIXES)}; convert it with `meshio convert`")
+    if suffix == ".vtu":
         _refuse_entities(file)
-    with reading(file, name.upper()):
+    with reading(file, suffix[1:].upper()):
         # Not meshio.read: it ends the process on damaged files.
-        mesh = getattr(required("meshio", "mesh"), name).read(str(file))
+        mesh = getattr(required("meshio", "mesh"), suffix[1:]).read(str(file))
         if len(mesh.points) == 0:
             raise InvalidInputError(f"{file}: the mesh has no points")
         return mesh
@@ -183,3 +196,61 @@ def _simplices(mesh: Any, dim: int) -> NDArray[np.int64]:
             data = np.asarray(block.data, dtype=np.int64)
             cells += [data[:, [0, 1, 2]], data[:, [0, 2, 3]]] if block.type == "quad" else [data]
     return np.concatenate(cells)
+
+
+def write_mesh(path: Path, sample: Sample, output: Output) -> None:
+    """Predicted channels as point data, on the input's own mesh; else on the cells of a grid, or on loose points."""
+    meshio = required("meshio", "mesh")
+    at = sample.made.discretization
+    if at.dim > 3:
+        raise InvalidInputError(f"a mesh has at most 3 dimensions, not {at.dim}; write another format")
+    if sample.mesh is not None:
+        points, cells = sample.mesh.points, sample.mesh.cells
+    else:
+        points = np.zeros((at.n, 3))
+        points[:, : at.dim] = at.points.numpy()
+        cells = [grid_cells(at)]
+    mesh = meshio.Mesh(points, cells, point_data=point_data(sample.made.values.numpy(), output.outputs))
+    getattr(meshio, "vtk" if output.suffix == ".vtk" else "vtu").write(str(path), mesh)
+
+
+def point_data(values: NDArray[Any], channels: Sequence[Channel]) -> dict[str, NDArray[Any]]:
+    """Arrays by name: channels `u[0]`, `u[1]`, ... are the vector `u` that they were read from, all others scalars.
+
+    Two components are completed by a zero, since vectors of VTK have three; `u[0]` and `u[1]` stay what they are.
+
+    >>> found = point_data(np.array([[5.0, 1.0, 2.0]]), [Channel("p"), Channel("u[0]"), Channel("u[1]")])
+    >>> {name: array.tolist() for name, array in found.items()}
+    {'p': [5.0], 'u': [[1.0, 2.0, 0.0]]}
+    """
+    names = [channel.name for channel in channels]
+    columns: dict[str, list[int]] = {}
+    for i, name in enumerate(names):
+        columns.setdefault(name.rpartition("[")[0] or name, []).append(i)
+    found: dict[str, NDArray[Any]] = {}
+    for name, indices in columns.items():
+        if len(indices) > 1 and [names[i] for i in indices] == [f"{name}[{k}]" for k in range(len(indices))]:
+            vector = values[:, indices]
+            found[name] = np.pad(vector, ((0, 0), (0, 1))) if len(indices) == 2 else vector
+        else:
+            found |= {names[i]: values[:, i] for i in indices}
+    return found
+
+
+def grid_cells(at: Discretization) -> tuple[str, NDArray[np.int64]]:
+    """The cells between the points of a grid, or every point by itself.
+
+    >>> grid_cells(Discretization.uniform((2, 2)))[1].tolist()
+    [[0, 2, 3, 1]]
+    """
+    if at.axes is None or 1 in at.shape:
+        return "vertex", np.arange(at.n)[:, None]
+    index = np.arange(at.n).reshape(at.shape)
+    return CELLS[at.dim], np.stack([_shifted(index, corner).ravel() for corner in CORNERS[at.dim]], axis=1)
+
+
+def _shifted(index: NDArray[Any], corner: Sequence[int]) -> NDArray[Any]:
+    return index[tuple(slice(step, size - 1 + step) for step, size in zip(corner, index.shape, strict=True))]
+
+
+FORMAT = Format("mesh", read_meshes, SUFFIXES, folders=True, write_sample=write_mesh)

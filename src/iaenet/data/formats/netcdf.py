@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from iaenet.data.file_format import as_json, to_bytes
+from iaenet.data.formats.format import Format
 from iaenet.data.reading.channel_names import Chosen, Names, chosen, name_list
 from iaenet.data.reading.files import files_in, missing, reading, required
 from iaenet.data.reading.hdf5_file import open_hdf5
@@ -14,6 +16,8 @@ from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.sample_files import ArraySide, SampledArray, Slices, assemble
 from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
 from iaenet.data.reading.stacks import Blocks
+from iaenet.data.writing.output import Output, Sample
+from iaenet.data.writing.stacked import POINTS, ROWS, Named, sample_arrays, stacked
 from iaenet.errors import InvalidInputError
 
 SUFFIXES = (".nc", ".nc4", ".cdf", ".netcdf")
@@ -41,8 +45,8 @@ def read_netcdf(
     units: Default: the attribute `units` of the variable.
     bounds, periodic, rule: as for `read_npz`.
 
-    Packed values are unpacked (`scale_factor`, `add_offset`); a missing value is refused as NaN, by its place. Times
-    stay the numbers that they are stored as.
+    Packed values are unpacked (`scale_factor`, `add_offset`); a missing value is refused as NaN, with its
+    sample and point. Times stay the numbers that they are stored as.
     """
     files = files_in(path, SUFFIXES)
     if sample is not None and len(files) > 1:
@@ -174,14 +178,54 @@ class _Transposed:
     """A variable that is read in parts."""
 
     def __init__(self, file: Path, name: str, variable: Callable[[], Any]) -> None:
-        self._place = f"{file}: variable {name!r}"
+        self._where = f"{file}: variable {name!r}"
         self._variable = variable
-        with reading(self._place, "NetCDF"):
+        with reading(self._where, "NetCDF"):
             found = variable()
             self.shape: tuple[int, ...] = found.shape
             self.dtype: np.dtype[Any] = found.dtype
 
     def __getitem__(self, index: tuple[slice, ...]) -> NDArray[Any]:
-        with reading(self._place, "NetCDF"):
+        with reading(self._where, "NetCDF"):
             values: NDArray[Any] = self._variable()[index].values
             return values
+
+
+def write_netcdf(path: Path, output: Output) -> None:
+    """Variables on named dimensions: that of samples, and the coordinates of a grid or `point`."""
+    _write(path, stacked(output), output)
+
+
+def write_netcdf_sample(path: Path, sample: Sample, output: Output) -> None:
+    """One sample, without a dimension of samples."""
+    _write(path, sample_arrays(sample.made, output), output)
+
+
+def _write(path: Path, found: Mapping[str, Named], output: Output) -> None:
+    xarray = required("xarray", "netcdf")
+    required("h5netcdf", "netcdf")
+    named = {name: name.replace("/", "_") for name in found}
+    if len(set(named.values())) < len(named):
+        raise InvalidInputError(f"different names become the same in NetCDF: {', '.join(found)}; write another format")
+    dimensions = named | {ROWS: _free(output.along, named), POINTS: _free("point", named)}
+    variables = {
+        named[name]: (tuple(dimensions[axis] for axis in each.axes), each.values, _attributes(each))
+        for name, each in found.items()
+    }
+    coordinates = {named[name]: variables.pop(named[name]) for name in output.coordinates}
+    origin = {"origin": to_bytes(as_json(output.origin, "origin")).decode()}
+    xarray.Dataset(variables, coordinates, origin).to_netcdf(path, engine="h5netcdf")
+
+
+def _attributes(each: Named) -> dict[str, str]:
+    return {} if each.unit == "1" else {"units": each.unit}
+
+
+def _free(name: str, taken: Mapping[str, str]) -> str:
+    """The name of a dimension that is no variable's."""
+    while name in taken.values():
+        name += "_"
+    return name
+
+
+FORMAT = Format("netcdf", read_netcdf, SUFFIXES, folders=True, write=write_netcdf, write_sample=write_netcdf_sample)

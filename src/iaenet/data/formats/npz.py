@@ -5,9 +5,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from iaenet.data.formats.format import Format
 from iaenet.data.reading.array_layout import check_numbers
 from iaenet.data.reading.channel_names import Names
 from iaenet.data.reading.files import existing_file, missing, reading, refuse_beyond_memory
@@ -15,6 +17,8 @@ from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.sample_files import ChannelAxis
 from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
 from iaenet.data.reading.stacks import read_stacks
+from iaenet.data.writing.output import Output
+from iaenet.data.writing.stacked import stacked
 from iaenet.errors import InvalidInputError
 
 
@@ -123,3 +127,15 @@ class Archive(Mapping[str, NDArray[Any]]):
 
     def __len__(self) -> int:
         return len(self._members)
+
+
+def write_npz(path: Path, output: Output) -> None:
+    """Coordinates and channels as arrays under their names, see `iaenet.data.writing.stacked.arrays`."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, each in stacked(output).items():
+            # Not numpy.savez, which cannot name an array `file`, and puts the time into the archive.
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as stream:
+                npy.write_array(stream, np.ascontiguousarray(each.values), allow_pickle=False)
+
+
+FORMAT = Format("npz", read_npz, (".npz",), write=write_npz)

@@ -14,6 +14,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from iaenet.data.formats.format import Format
 from iaenet.data.formats.hdf5 import SampleGroups
 from iaenet.data.reading.channel_names import Chosen, Names, chosen
 from iaenet.data.reading.files import missing, naming, reading
@@ -195,3 +196,6 @@ def _cells(axes: Sequence[NDArray[np.generic]]) -> list[tuple[float, float]]:
         digits = 6 - math.floor(math.log10(high - low))
         box.append((round(low - half, digits), round(high + half, digits)))
     return box
+
+
+FORMAT = Format("pdebench", read_pdebench)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from iaenet.data.formats.format import Format
 from iaenet.data.reading.channel_names import Names, chosen
 from iaenet.data.reading.files import existing_file, missing, natural, reading, required
 from iaenet.data.reading.imported import Imported
@@ -122,7 +123,7 @@ class Record:
                     )
 
     def column(self, name: str) -> int:
-        """The place of a signal among the signals of the record."""
+        """The index of a signal among the signals of the record."""
         if name not in self.signal_names:
             raise missing(self.header, "signal", name, self.signal_names)
         return self.signal_names.index(name)
@@ -138,3 +139,6 @@ class Record:
                     # Not refused: writers of the format do not all agree on the checksum.
                     LOG.warning("%s: signal %s does not match its checksum", self.header, self.signal_names[column])
             return np.asarray(record.dac(), dtype=np.float64)
+
+
+FORMAT = Format("wfdb", read_wfdb, (".hea",), folders=True)

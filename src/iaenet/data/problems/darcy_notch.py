@@ -25,7 +25,7 @@ from iaenet.data.problems.quadratic_elements import Poisson, evaluation
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
 
-KNOTS = np.arange(101) / 100  # the places on [0, 1] at which the Gaussian process h is drawn
+KNOTS = np.arange(101) / 100  # the points of [0, 1] at which the Gaussian process h is drawn
 BOUNDS = ((0.0, 1.0), (0.0, 1.0))  # one box for every layout and resolution
 
 
@@ -33,7 +33,7 @@ BOUNDS = ((0.0, 1.0), (0.0, 1.0))  # one box for every layout and resolution
 class DarcyNotch:
     """`h -> u`: `-div(a grad u) = f` in the notched triangle, `u(x, y) = h(x)` on its sides, `u = g` on the notch.
 
-    `h` is a Gaussian process with covariance `exp(-(x - x')^2 / 2 l^2)`, drawn at 101 places of [0, 1] and linear
+    `h` is a Gaussian process with covariance `exp(-(x - x')^2 / 2 l^2)`, drawn at 101 points of [0, 1] and linear
     between them; the same h(x) holds on all three sides. The notch is closed: its two corners on the base have the
     value g, where u jumps. All quantities are dimensionless (unit 1).
 
@@ -105,7 +105,7 @@ class DarcyNotch:
         return [{s: self.sample(h, s) for s in resolutions}]
 
     def sample(self, h: Array, resolution: int) -> Sample:
-        """The pair that belongs to the boundary values `h (101,)` at the places i / 100.
+        """The pair that belongs to the boundary values `h (101,)` at the points i / 100.
 
         >>> pair = DarcyNotch(source=0.0, notch_value=2.0).sample(np.full(101, 2.0), 8)
         >>> float(np.abs(pair.output - 2).max()) < 1e-12

@@ -97,8 +97,8 @@ class FetalECG:
             t = sampling(s, self.duration, self.window)
             maternal, fetal, noise = (part(t) for part in (recording.maternal, recording.fetal, recording.noise))
             mixture = maternal + fetal + noise
-            for place, sample in enumerate(samples):
-                window, lead = divmod(place, len(self.leads))
+            for index, sample in enumerate(samples):
+                window, lead = divmod(index, len(self.leads))
                 rows = slice(window * s, (window + 1) * s)
                 pair = np.stack([maternal[rows, lead], fetal[rows, lead]], axis=1)
                 sample[s] = Sample(mixture[rows, lead, None].copy(), pair, at, at)
@@ -112,7 +112,7 @@ class FetalECG:
         fetus = _fetus(rng, self.fetal_rate, self.duration)
         electrodes = np.concatenate([ELECTRODES[np.array(self.leads) - 1], GROUND[None]])
         n = math.ceil(self.duration * NOISE_RATE) + 1
-        noise = np.sum([_noise(rng, kind, place, n, electrodes) for place, kind in enumerate(self.noise)], axis=0)
+        noise = np.sum([_noise(rng, kind, index, n, electrodes) for index, kind in enumerate(self.noise)], axis=0)
         unit = Recording(mother, fetus, electrodes, noise, 1.0, 1.0)
         t = sampling(round(NATIVE * self.window), self.duration, self.window)
         powers = [float(np.mean(part(t) ** 2)) for part in (unit.maternal, unit.fetal, unit.noise)]
@@ -150,11 +150,11 @@ class Recording:
 
         On average 0.5 % of the power of muscle noise lies beyond 125 Hz, so samples at 250 Hz hardly alias.
         """
-        places = t * NOISE_RATE
-        whole = np.rint(places).astype(np.int64)
-        if np.abs(places - whole).max() < 1e-6:
+        positions = t * NOISE_RATE
+        whole = np.rint(positions).astype(np.int64)
+        if np.abs(positions - whole).max() < 1e-6:
             return self.noise_gain * self.noise_samples[whole]
-        values: Array = self.noise_gain * self._spline(places)
+        values: Array = self.noise_gain * self._spline(positions)
         return values
 
     @cached_property
@@ -195,10 +195,10 @@ def _fetus(rng: np.random.Generator, rate: float | None, duration: float) -> Hea
     )
 
 
-def _noise(rng: np.random.Generator, kind: str, place: int, n: int, electrodes: Array) -> Array:
+def _noise(rng: np.random.Generator, kind: str, index: int, n: int, electrodes: Array) -> Array:
     """A noisy dipole at rest as the leads see it, `(n, l)`: near the base of the body, the next near its middle."""
     angle, radius, height = rng.uniform(size=3)
-    position = cylindrical(2 * math.pi * angle, 0.1 * radius, 0.1 * height - (0.5 if place % 2 == 0 else 0.0))
+    position = cylindrical(2 * math.pi * angle, 0.1 * radius, 0.1 * height - (0.5 if index % 2 == 0 else 0.0))
     strength = abs(1 + 0.5 * rng.standard_normal())
     moment = noisy_dipole(rng, kind, n)
     return strength * _grounded(np.stack([moment @ projected(e - position, np.eye(3)) for e in electrodes], axis=1))

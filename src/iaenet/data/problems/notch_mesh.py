@@ -77,7 +77,7 @@ def refined(mesh: MeshTri, size: float, notch: Box = NOTCH) -> MeshTri:
 
 
 def outer_boundary(mesh: MeshTri, notch: Box | None = NOTCH) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Vertices of `mesh` on the sides of the triangle, and the segments `(e, 2)` between them as places in that list.
+    """Vertices of `mesh` on the sides of the triangle, and the segments `(e, 2)` between them as indices of that list.
 
     >>> vertices, segments = outer_boundary(notched_triangle(4, notch=None), notch=None)
     >>> vertices.shape, segments.shape
@@ -86,8 +86,8 @@ def outer_boundary(mesh: MeshTri, notch: Box | None = NOTCH) -> tuple[NDArray[np
     ends = mesh.facets[:, mesh.boundary_facets()]  # (2, e)
     if notch is not None:
         ends = ends[:, notch_distance(mesh.p[:, ends].mean(axis=1).T, notch) > ON_BOUNDARY]
-    vertices, places = np.unique(ends, return_inverse=True)
-    return vertices.astype(np.int64), places.reshape(2, -1).T.astype(np.int64)
+    vertices, indices = np.unique(ends, return_inverse=True)
+    return vertices.astype(np.int64), indices.reshape(2, -1).T.astype(np.int64)
 
 
 def depth(points: Array, notch: Box | None = NOTCH) -> Array:
@@ -158,8 +158,8 @@ def _outline(divisions: int, notch: Box | None) -> Array:
         pace = np.linalg.norm(end - start) / _size(start + fine[:, None] * (end - start), divisions, notch)
         steps = np.concatenate([[0.0], np.cumsum((pace[1:] + pace[:-1]) / 2) / (len(fine) - 1)])
         count = max(1, math.ceil(steps[-1] - 1e-6))
-        places = np.interp(np.arange(count) * steps[-1] / count, steps, fine)
-        points.append(start + places[:, None] * (end - start))
+        along = np.interp(np.arange(count) * steps[-1] / count, steps, fine)
+        points.append(start + along[:, None] * (end - start))
     return np.concatenate(points)
 
 
@@ -170,7 +170,7 @@ def _lattice(divisions: int, notch: Box | None) -> Array:
     finest = 0 if notch is None else math.ceil(-math.log2(_tip(divisions, notch) * divisions))
     n = divisions * 2**finest
     i, j = np.triu_indices(n + 1)
-    j = j - i  # row i has the places j = 0 .. n - i
+    j = j - i  # row i has the points j = 0 .. n - i
     points = np.stack([(j + i / 2) / n, i * math.sqrt(3) / 2 / n], axis=1)
     level = np.clip(np.ceil(-np.log2(_size(points, divisions, notch) * divisions) - 0.5), 0, finest).astype(np.int64)
     stride = 2 ** (finest - level)

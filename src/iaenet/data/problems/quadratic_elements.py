@@ -60,8 +60,8 @@ def evaluation(basis: Basis, points: Array) -> csr_matrix:
     last = np.linalg.solve(edges, (points[owners] - corners[cells, 0])[..., None])[..., 0]
     weights = np.concatenate([1 - last.sum(axis=1, keepdims=True), last], axis=1)  # (pairs, 3)
     best_first = np.argsort(-weights.min(axis=1), kind="stable")
-    held, places = np.unique(owners[best_first], return_index=True)
-    best = best_first[places]
+    held, first = np.unique(owners[best_first], return_index=True)
+    best = best_first[first]
     if len(held) < len(points) or np.any(weights[best] < -1e-9):
         raise InvalidInputError("some points lie outside the mesh; leave them out")
     w = weights[best].T

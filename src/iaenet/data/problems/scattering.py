@@ -41,7 +41,7 @@ class Scattering:
         output in one domain: the medium at `j / N - 1/2`, which is zero near the edges, the far field at the angles
         `2 pi j / N`. `base` then counts cells, and N divides it; without `base` there are N cells. Default False.
     closed: with `images`, a closed unit square instead, as arrays are drawn: entry i of N at `i / (N - 1)`, or with
-        `base`, which counts points as without images, at its place among those of the base grid. Default False.
+        `base`, which counts points as without images, at its position among those of the base grid. Default False.
 
     >>> pair = Scattering().record(np.random.default_rng(0), [81])[0][81]
     >>> pair.input.shape, pair.output.shape

@@ -78,10 +78,10 @@ def projector(scanner: Scanner, size: int) -> sparse.csr_array:
         along_first = abs(sin) >= abs(cos)
         along, across = (cos, sin) if along_first else (sin, cos)
         crossing = (scanner.positions[:, None] - (step * pitch - 1) * along) / across  # (detectors, size)
-        place = (crossing + 1) / pitch
-        lower = np.floor(place)
+        position = (crossing + 1) / pitch
+        lower = np.floor(position)
         pixel = lower[..., None] + np.array([0, 1])  # (detectors, size, 2)
-        share = np.stack([1 - (place - lower), place - lower], axis=-1)
+        share = np.stack([1 - (position - lower), position - lower], axis=-1)
         inside = (pixel >= 0) & (pixel < size)
         ray, row, _ = np.nonzero(inside)
         found = pixel[inside].astype(np.intp)

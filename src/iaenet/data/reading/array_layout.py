@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from iaenet.data.reading.sample_points import Array, Place, PointSet, TensorGrid, UniformGrid, even
+from iaenet.data.reading.sample_points import Array, PointSet, SamplePoints, TensorGrid, UniformGrid, even
 from iaenet.errors import InvalidInputError
 
 Values = NDArray[np.floating]
@@ -34,9 +34,9 @@ _NOT_NUMBERS = {
 class Layout:
     """Points, and how an array `(s1, ..., sd, c)` becomes values `(n, c)` at them."""
 
-    place: Place
-    order: tuple[int, ...]  # space axes of the array, in the order of the axes of the place
-    flipped: tuple[int, ...] = ()  # axes of the place along which the array runs backwards
+    points: SamplePoints
+    order: tuple[int, ...]  # space axes of the array, in the order of the axes of the points
+    flipped: tuple[int, ...] = ()  # axes of the points along which the array runs backwards
 
     def values(self, array: Values) -> Values:
         """`(s1, ..., sd, c) -> (n, c)`."""
@@ -80,7 +80,7 @@ def lay_out(coordinates: Sequence[NDArray[np.generic]], space: tuple[int, ...]) 
 
     >>> x, y = np.meshgrid([0.0, 0.5, 1.0], [0.0, 1.0])  # numpy's default: x runs along the second axis
     >>> layout = lay_out([x, y], (2, 3))
-    >>> [axis.tolist() for axis in layout.place.axes], layout.values(x[..., None])[:, 0].tolist()
+    >>> [axis.tolist() for axis in layout.points.axes], layout.values(x[..., None])[:, 0].tolist()
     ([[0.0, 0.5, 1.0], [0.0, 1.0]], [0.0, 0.0, 0.5, 0.5, 1.0, 1.0])
     """
     d = len(coordinates)
@@ -118,11 +118,11 @@ def _axes_of_mesh_grid(coordinates: Sequence[NDArray[np.generic]]) -> tuple[list
     return axes, tuple(order)
 
 
-def check_numbers(place: object, dtype: DTypeLike) -> None:
+def check_numbers(where: object, dtype: DTypeLike) -> None:
     """Refuse what is not real numbers, before any of it is read."""
     kind = np.dtype(dtype).kind
     if kind not in "fiub":
-        raise InvalidInputError(f"{place}: is {_NOT_NUMBERS.get(kind, 'text, not numbers')} (type {np.dtype(dtype)})")
+        raise InvalidInputError(f"{where}: is {_NOT_NUMBERS.get(kind, 'text, not numbers')} (type {np.dtype(dtype)})")
 
 
 def as_values(array: NDArray[np.generic]) -> Values:

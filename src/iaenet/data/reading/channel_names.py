@@ -20,7 +20,7 @@ class Chosen:
     name: str
     index: tuple[int | slice, ...] = ()
 
-    def channels(self, sizes: Sequence[int], place: object) -> tuple[tuple[slice, ...], list[str]]:
+    def channels(self, sizes: Sequence[int], where: object) -> tuple[tuple[slice, ...], list[str]]:
         """Slices of channel axes of the given sizes, and the names of the channels that they keep.
 
         >>> Chosen("u", (-1,)).channels([20], "run.npz")
@@ -28,14 +28,14 @@ class Chosen:
         """
         if len(self.index) > len(sizes):
             raise InvalidInputError(
-                f"{place}: {self} has {len(self.index)} indices, but array {self.name!r} has {len(sizes)} channel axes"
+                f"{where}: {self} has {len(self.index)} indices, but array {self.name!r} has {len(sizes)} channel axes"
             )
         ranges = []
         for axis, size in enumerate(sizes):
             wanted = self.index[axis] if axis < len(self.index) else slice(None)
             kept = range(size)[wanted] if isinstance(wanted, slice) else _single(wanted, size)
             if not kept:
-                raise InvalidInputError(f"{place}: {self} is empty: channel axis {axis} has {size} entries")
+                raise InvalidInputError(f"{where}: {self} is empty: channel axis {axis} has {size} entries")
             ranges.append(kept)
         slices = tuple(slice(kept.start, kept.stop, kept.step) for kept in ranges)
         labels = list(product(*ranges))

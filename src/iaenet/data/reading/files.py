@@ -10,6 +10,19 @@ from types import ModuleType
 from iaenet.errors import InvalidInputError
 
 
+def existing(path: str | Path) -> Path:
+    """The path of a file or folder that is there.
+
+    >>> existing("nowhere")
+    Traceback (most recent call last):
+    ...
+    iaenet.errors.InvalidInputError: nowhere: no such file or folder
+    """
+    if not Path(path).exists():
+        raise InvalidInputError(f"{path}: no such file or folder")
+    return Path(path)
+
+
 def existing_file(path: str | Path) -> Path:
     """The path of a file that is there and is not empty.
 
@@ -60,8 +73,8 @@ def natural(name: str) -> list[tuple[int, int | str]]:
 
 
 @contextmanager
-def reading(place: object, kind: str) -> Iterator[None]:
-    """Whatever goes wrong inside becomes one line that names the place in the file.
+def reading(where: object, kind: str) -> Iterator[None]:
+    """Whatever goes wrong inside becomes one line that begins with where it was.
 
     >>> with reading("run.h5: sample 3", "HDF5"):
     ...     raise OSError("inflate() failed")
@@ -75,12 +88,12 @@ def reading(place: object, kind: str) -> Iterator[None]:
         raise
     except Exception as error:  # the parsers behind the readers raise anything at all on damaged files
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise InvalidInputError(f"{place}: cannot be read as {kind} ({lines[0]}); is the file whole?") from error
+        raise InvalidInputError(f"{where}: cannot be read as {kind} ({lines[0]}); is the file whole?") from error
 
 
 @contextmanager
-def naming(place: object) -> Iterator[None]:
-    """Adds the place to the message of a refusal; a file that the message names already is not named twice.
+def naming(where: object) -> Iterator[None]:
+    """The message of a refusal begins with where it was; a file that the message names already is not named twice.
 
     >>> with naming("run.npz: sample 3"):
     ...     raise InvalidInputError("run.npz: channel u, point 7 is nan")
@@ -92,8 +105,8 @@ def naming(place: object) -> Iterator[None]:
         yield
     except InvalidInputError as error:
         message = str(error)
-        file = str(place).split(": ")[0]
-        raise InvalidInputError(f"{place}: {message.removeprefix(f'{file}: ')}") from error.__cause__
+        file = str(where).split(": ")[0]
+        raise InvalidInputError(f"{where}: {message.removeprefix(f'{file}: ')}") from error.__cause__
 
 
 def required(module: str, extra: str) -> ModuleType:
@@ -106,7 +119,7 @@ def required(module: str, extra: str) -> ModuleType:
         ) from None
 
 
-def refuse_beyond_memory(place: object, size: int) -> None:
+def refuse_beyond_memory(where: object, size: int) -> None:
     """Refuse `size` bytes that the machine does not have, from the header alone: a small file may claim anything.
 
     >>> refuse_beyond_memory("bomb.npz: array a", 10**18)
@@ -116,14 +129,14 @@ def refuse_beyond_memory(place: object, size: int) -> None:
     """
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**44
     if size > memory:
-        raise InvalidInputError(f"{place}: claims {size / 1e12:.1f} TB, more than the memory of this machine")
+        raise InvalidInputError(f"{where}: claims {size / 1e12:.1f} TB, more than the memory of this machine")
 
 
-def missing(place: object, kind: str, name: str, there: Sequence[str]) -> InvalidInputError:
+def missing(where: object, kind: str, name: str, there: Sequence[str]) -> InvalidInputError:
     """The refusal of a name that is not in the file, with those that are.
 
     >>> print(missing("run.npz", "array", "b", ["a", "u"]))
     run.npz: no array 'b'; there are: a, u
     """
     names = ", ".join(there[:30]) + (f" and {len(there) - 30} more" if len(there) > 30 else "")
-    return InvalidInputError(f"{place}: no {kind} {name!r}; there are: {names or 'none'}")
+    return InvalidInputError(f"{where}: no {kind} {name!r}; there are: {names or 'none'}")

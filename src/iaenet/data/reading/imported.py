@@ -4,15 +4,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, overload
 
-import numpy as np
-
 from iaenet.data.problems.problem import Channel
-from iaenet.errors import InvalidInputError
+from iaenet.data.splits import split_records
 from iaenet.functions.field import Field
 
 Pair = tuple[Field, Field]
 T = TypeVar("T")
-SPLITS = ("train", "validation", "test")
 
 
 class Lazy(Sequence[T]):
@@ -51,7 +48,8 @@ class Imported:
     """Pairs `(input, output)` from files of the user, with channels, parameters and where they came from.
 
     `records` names the recording that each sample was cut from, where there is one: a split keeps records whole.
-    `given` has the inputs alone, read without their outputs, and `where(i)` says where sample i is from.
+    `given` has the inputs alone, read without their outputs, and `where(i)` says where sample i is from. `splits` are
+    those that the file itself knows, and `mesh(i)` is the mesh of sample i, as meshio has it, where there is one.
     """
 
     pairs: Sequence[Pair]
@@ -62,32 +60,14 @@ class Imported:
     records: tuple[str, ...] | None = None
     given: Sequence[Field] = ()
     where: Callable[[int], str] = "sample {}".format
+    splits: list[str] | None = None
+    mesh: Callable[[int], Any] | None = None
 
     def split(self, train: float = 0.8, validation: float = 0.1, test: float = 0.1, seed: int | None = 0) -> list[str]:
-        """The split of every sample: "train", "validation" or "test".
-
-        Numbers are shares that add up to 1, or counts that add up to all samples (to all records, where samples come
-        from records). Samples are drawn at random by `seed`; `seed=None` keeps their order: the first are for training.
+        """The split of every sample, records whole: see `iaenet.data.splits.split_records`.
 
         >>> imported = Imported(LazyPairs(5, lambda i: None), (), ())
         >>> imported.split(3, 0, 2, seed=None)
         ['train', 'train', 'train', 'test', 'test']
         """
-        names = list(dict.fromkeys(self.records)) if self.records is not None else list(range(len(self.pairs)))
-        ends = _ends((train, validation, test), len(names), "records" if self.records is not None else "samples")
-        order = np.arange(len(names)) if seed is None else np.random.default_rng(seed).permutation(len(names))
-        split = {names[place]: SPLITS[int(np.searchsorted(ends, at, side="right"))] for at, place in enumerate(order)}
-        return [split[name] for name in (self.records if self.records is not None else names)]
-
-
-def _ends(parts: tuple[float, ...], count: int, what: str) -> list[int]:
-    """Where each split ends in the drawn order."""
-    if any(not part >= 0 for part in parts):
-        raise InvalidInputError(f"splits must not be negative, got {parts}")
-    if sum(parts) == count and all(part == int(part) for part in parts):
-        return [int(end) for end in np.cumsum(parts)]
-    if abs(sum(parts) - 1) > 1e-9:
-        raise InvalidInputError(
-            f"splits {parts} must be shares that add up to 1, or counts that add up to the {count} {what}"
-        )
-    return [round(count * end) for end in np.cumsum(parts)]
+        return split_records(self.records or range(len(self.pairs)), (train, validation, test), seed)

@@ -8,13 +8,13 @@ from iaenet.data.formats.csv_folder import columns, read_table
 from iaenet.data.formats.npz import Archive
 from iaenet.data.reading.array_layout import lay_out
 from iaenet.data.reading.files import existing_file, missing, naming
-from iaenet.data.reading.sample_points import Place, PointSet
+from iaenet.data.reading.sample_points import PointSet, SamplePoints
 from iaenet.errors import InvalidInputError
 
 AXES = ("x", "y", "z")
 
 
-def read_points(path: str | Path, dim: int, coordinates: list[str] | None = None, delimiter: str = ",") -> Place:
+def read_points(path: str | Path, dim: int, coordinates: list[str] | None = None, delimiter: str = ",") -> SamplePoints:
     """Points in `dim` dimensions, in the order of the file.
 
     coordinates: names of columns or arrays. Default, also if they are not there: `x`, `y`, `z`, or the only array.
@@ -40,19 +40,19 @@ def read_points(path: str | Path, dim: int, coordinates: list[str] | None = None
     arrays = [archive[name] for name in names]
     for name, array in zip(names, arrays, strict=True):
         if array.size == 0 or not np.all(np.isfinite(array)):
-            place = np.argwhere(~np.isfinite(array))
-            what = f"entry {place[0].tolist()} is {array[tuple(place[0])]}" if len(place) else "is empty"
+            bad = np.argwhere(~np.isfinite(array))
+            what = f"entry {bad[0].tolist()} is {array[tuple(bad[0])]}" if len(bad) else "is empty"
             raise InvalidInputError(f"{file}: array {name!r}: {what}")
     shapes = [array.shape for array in arrays]
     with naming(file):
         if len(arrays) == 1 and arrays[0].ndim <= 2:
-            found: Place = PointSet(arrays[0].reshape(len(arrays[0]), -1).astype(np.float64))
+            found: SamplePoints = PointSet(arrays[0].reshape(len(arrays[0]), -1).astype(np.float64))
         elif len(set(shapes)) == 1 and arrays[0].ndim == 1:
             found = PointSet(np.stack(arrays, axis=1).astype(np.float64))
         elif all(len(shape) == 1 for shape in shapes):
-            found = lay_out(arrays, tuple(shape[0] for shape in shapes)).place
+            found = lay_out(arrays, tuple(shape[0] for shape in shapes)).points
         elif len(set(shapes)) == 1:
-            found = lay_out(arrays, shapes[0]).place
+            found = lay_out(arrays, shapes[0]).points
         else:
             raise InvalidInputError(f"coordinates of shapes {', '.join(map(str, shapes))} make no points")
         if found.dim != dim:

@@ -12,7 +12,7 @@ from iaenet.data.reading.array_layout import Layout, Values, as_values, check_nu
 from iaenet.data.reading.channel_names import Chosen, check_units, with_units
 from iaenet.data.reading.files import naming
 from iaenet.data.reading.imported import Imported, Lazy
-from iaenet.data.reading.sample_points import Bounds, Periodic, Place, Rule, SharedDomain
+from iaenet.data.reading.sample_points import Bounds, Periodic, Rule, SamplePoints, SharedDomain
 from iaenet.errors import InvalidInputError
 from iaenet.functions.field import Field
 
@@ -35,9 +35,9 @@ class Side(Protocol):
     """The inputs, or the outputs, of all samples."""
 
     names: list[str]  # of the channels
-    per_sample: bool  # whether samples may lie at places of their own
+    per_sample: bool  # whether samples may have points of their own
 
-    def place(self, sample: int) -> Place:
+    def points(self, sample: int) -> SamplePoints:
         """Where the values of a sample lie."""
         ...
 
@@ -80,9 +80,9 @@ class ArraySide:
         if len(set(self.names)) < len(self.names):
             raise InvalidInputError(f"{file}: the same channel twice in {', '.join(self.names)}")
 
-    def place(self, sample: int) -> Place:
+    def points(self, sample: int) -> SamplePoints:
         """Where the values of a sample lie."""
-        return self._layout(sample).place
+        return self._layout(sample).points
 
     def _layout(self, sample: int) -> Layout:
         space = self._space_of(self._parts[0][0], sample)
@@ -131,7 +131,7 @@ def field_of(side: Side, sample: int, domain: SharedDomain) -> Field:
     if not np.all(np.isfinite(values)):
         point, channel = np.argwhere(~np.isfinite(values))[0]
         raise InvalidInputError(f"channel {side.names[channel]}, point {point} is {values[point, channel]}")
-    return Field(domain.discretize(side.place(sample)), torch.from_numpy(np.array(values, order="C")))
+    return Field(domain.discretize(side.points(sample)), torch.from_numpy(np.array(values, order="C")))
 
 
 def assemble(
@@ -155,12 +155,12 @@ def assemble(
     check_units(units, inputs.names + outputs.names)
     domain = SharedDomain(bounds, periodic, rule)
     with naming(where(0)):
-        same = inputs.place(0).dim == outputs.place(0).dim
+        same = inputs.points(0).dim == outputs.points(0).dim
     output_domain = domain if same else SharedDomain(None, False, rule)
     for side, its in ((inputs, domain), (outputs, output_domain)):
         for sample in range(0 if its.given else count if side.per_sample else 1):
             with naming(where(sample)):
-                its.include(side.place(sample))
+                its.include(side.points(sample))
 
     def given(sample: int) -> Field:
         with naming(where(sample)):

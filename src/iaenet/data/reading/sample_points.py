@@ -28,7 +28,7 @@ Periodic = bool | Sequence[bool]
 Rule = Literal["cells", "monte-carlo"]
 
 
-class Place(Protocol):
+class SamplePoints(Protocol):
     """Points in space, still without a domain."""
 
     @property
@@ -39,7 +39,7 @@ class Place(Protocol):
         ...
 
     def arrays(self) -> Sequence[NDArray[np.generic]]:
-        """All that distinguishes this place from others of its kind."""
+        """All that distinguishes these points from others of its kind."""
         ...
 
     def discretize(self, bounds: ArrayLike, periodic: tuple[bool, ...], rule: Rule) -> Discretization: ...
@@ -147,9 +147,9 @@ def even(axis: NDArray[np.generic]) -> Array:
 
 
 class SharedDomain:
-    """One domain for all samples: the bounds given, or (at least some, or) tight ones around every place shown to it.
+    """One domain for all samples: the bounds given, or (at least some, or) tight ones around all points included.
 
-    Places with the same points become the same `Discretization`, so that they are stored once.
+    Equal points become the same `Discretization`, so that they are stored once.
 
     >>> domain = SharedDomain(None, False, "cells")
     >>> for points in ([[0.2], [0.4]], [[0.1], [0.9]]):
@@ -172,15 +172,15 @@ class SharedDomain:
 
     @property
     def given(self) -> bool:
-        """Whether the user gave the bounds: then no place needs to be included."""
+        """Whether the user gave the bounds: then no points need to be included."""
         return self._given is not None
 
-    def include(self, place: Place) -> None:
-        """Widen tight bounds to hold this place."""
+    def include(self, points: SamplePoints) -> None:
+        """Widen tight bounds to hold these points."""
         if self._least and self._tight is not None:
-            self._tight = self._widened(self._tight, place)
+            self._tight = self._widened(self._tight, points)
         elif self._given is None:
-            box = place.extent(self._flags(place.dim))
+            box = points.extent(self._flags(points.dim))
             if not np.all(np.isfinite(box)):
                 raise InvalidInputError("coordinates must be finite numbers")
             if self._tight is None:
@@ -191,38 +191,38 @@ class SharedDomain:
                 low, high = np.minimum(self._tight, box)[:, 0], np.maximum(self._tight, box)[:, 1]
                 self._tight = np.stack([low, high], axis=1)
 
-    def _widened(self, known: Array, place: Place) -> Array:
-        if place.dim != len(known):
-            raise InvalidInputError(f"points in {place.dim}-D, but the domain {known.tolist()} has {len(known)} axes")
-        if isinstance(place, UniformGrid):  # fills whatever domain there is
+    def _widened(self, known: Array, points: SamplePoints) -> Array:
+        if points.dim != len(known):
+            raise InvalidInputError(f"points in {points.dim}-D, but the domain {known.tolist()} has {len(known)} axes")
+        if isinstance(points, UniformGrid):  # fills whatever domain there is
             return known
-        box = place.extent((False,) * place.dim)
+        box = points.extent((False,) * points.dim)
         if not np.all(np.isfinite(box)):
             raise InvalidInputError("coordinates must be finite numbers")
         slack = 1e-9 * (known[:, 1] - known[:, 0])
-        closed = ~np.array(self._flags(place.dim))
+        closed = ~np.array(self._flags(points.dim))
         low = np.where(closed & (box[:, 0] < known[:, 0] - slack), box[:, 0], known[:, 0])
         high = np.where(closed & (box[:, 1] > known[:, 1] + slack), box[:, 1], known[:, 1])
         return np.stack([low, high], axis=1)
 
-    def discretize(self, place: Place) -> Discretization:
-        """The discretization of a place in this domain."""
-        key = self._key(place)
+    def discretize(self, points: SamplePoints) -> Discretization:
+        """The discretization of points in this domain."""
+        key = self._key(points)
         if key in self._made:
             self._made.move_to_end(key)
             return self._made[key]
         bounds = self._given if self._given is not None else self._tight
         if bounds is None:
-            raise InvalidInputError("no place was included and no bounds were given")
+            raise InvalidInputError("no points were included and no bounds were given")
         flat = [i for i, (low, high) in enumerate(bounds) if self._given is None and not low < high]
         if flat:
             raise InvalidInputError(f"coordinate {flat[0]} is the same at all points; leave it out, or give bounds")
         with np.errstate(over="ignore", invalid="ignore"):
-            made = place.discretize(bounds.tolist(), self._flags(place.dim), self.rule)
+            made = points.discretize(bounds.tolist(), self._flags(points.dim), self.rule)
         if not bool(torch.isfinite(made.weights).all()):
             raise InvalidInputError("the weights of these points are not finite; are the coordinates right?")
         self._made[key] = made
-        if len(self._made) > 64:  # places of their own for every sample must not fill the memory
+        if len(self._made) > 64:  # points of their own for every sample must not fill the memory
             self._made.popitem(last=False)
         return made
 
@@ -233,9 +233,9 @@ class SharedDomain:
         return flags
 
     @staticmethod
-    def _key(place: Place) -> bytes:
-        digest = hashlib.sha1(type(place).__name__.encode(), usedforsecurity=False)
-        for array in place.arrays():
+    def _key(points: SamplePoints) -> bytes:
+        digest = hashlib.sha1(type(points).__name__.encode(), usedforsecurity=False)
+        for array in points.arrays():
             digest.update(repr((array.shape, array.dtype.str)).encode())
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.digest()

@@ -79,14 +79,14 @@ def read_stacks(
 ) -> Imported:
     """Pairs from stacks by name; the options are those of `read_npz`."""
     picked = [chosen(names, role, list(stacks)) for names, role in ((inputs, "inputs"), (outputs, "outputs"))]
-    places = [name_list(coordinates), name_list(output_coordinates if output_coordinates is not None else coordinates)]
-    for name in [item.name for side in picked for item in side] + [name for side in places for name in side]:
+    named = [name_list(coordinates), name_list(output_coordinates if output_coordinates is not None else coordinates)]
+    for name in [item.name for side in picked for item in side] + [name for side in named for name in side]:
         if name not in stacks:
             raise missing(file, "array", name, list(stacks))
     lead = picked[0][0].name
     count = _count(file, lead, stacks[lead].shape, sample_axis)
     sides = []
-    for items, its_coordinates in zip(picked, places, strict=True):
+    for items, its_coordinates in zip(picked, named, strict=True):
         arrays = []
         for item in items:
             found = _count(file, item.name, stacks[item.name].shape, sample_axis)

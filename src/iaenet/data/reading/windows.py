@@ -9,7 +9,7 @@ import numpy as np
 
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.sample_files import assemble
-from iaenet.data.reading.sample_points import Array, Bounds, Periodic, Place, TensorGrid
+from iaenet.data.reading.sample_points import Array, Bounds, Periodic, SamplePoints, TensorGrid
 from iaenet.errors import InvalidInputError
 
 
@@ -17,7 +17,7 @@ from iaenet.errors import InvalidInputError
 class Recording:
     """Signals of one recording; `load` gives inputs `(length, leads, c)` and outputs `(length, leads, c')`."""
 
-    place: str  # its file, for messages
+    file: str  # its header, for messages
     name: str  # what a split keeps together
     rate: float  # samples per second
     length: int  # samples
@@ -43,9 +43,9 @@ def cut(
     rate = recordings[0].rate
     for each in recordings:
         if each.rate != rate:
-            raise InvalidInputError(f"{each.place}: {each.rate} Hz, but {recordings[0].place} has {rate} Hz")
+            raise InvalidInputError(f"{each.file}: {each.rate} Hz, but {recordings[0].file} has {rate} Hz")
         if each.length < window:
-            raise InvalidInputError(f"{each.place}: {each.length} samples are less than one window of {window}")
+            raise InvalidInputError(f"{each.file}: {each.length} samples are less than one window of {window}")
     samples = [
         (number, start, lead)
         for number, each in enumerate(recordings)
@@ -66,7 +66,7 @@ def cut(
     def where(sample: int) -> str:
         number, start, lead = samples[sample]
         each = recordings[number]
-        return f"{each.place}: window {start // window}{f', lead {each.leads[lead]}' if len(each.leads) > 1 else ''}"
+        return f"{each.file}: window {start // window}{f', lead {each.leads[lead]}' if len(each.leads) > 1 else ''}"
 
     return assemble(
         where,
@@ -92,5 +92,5 @@ class _Windows:
     values: Callable[[int], Array]
     per_sample: bool = False
 
-    def place(self, sample: int) -> Place:  # noqa: ARG002
+    def points(self, sample: int) -> SamplePoints:  # noqa: ARG002
         return self.times

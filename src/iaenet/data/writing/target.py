@@ -1,4 +1,4 @@
-"""Where predictions go: which family of files, and a file or folder that is there in full or not at all."""
+"""Where predictions go: which format, and a file or folder that is there in full or not at all."""
 
 import os
 import secrets
@@ -8,23 +8,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from iaenet.data.atomic import replacing, sync, unfinished
-from iaenet.errors import InvalidInputError
-
-FAMILIES = {
-    ".csv": "csv",
-    ".npz": "npz",
-    ".mat": "mat",
-    ".h5": "hdf5",
-    ".hdf5": "hdf5",
-    ".nc": "netcdf",
-    ".nc4": "netcdf",
-    ".cdf": "netcdf",
-    ".netcdf": "netcdf",
-    ".vtu": "mesh",
-    ".vtk": "mesh",
-}
-IN_FOLDERS = {"csv": ".csv", "netcdf": ".nc", "mesh": ".vtu"}  # with the suffix of a sample's file
+from iaenet.data.atomic import check_folder, replacing, sync, unfinished
+from iaenet.data.formats import DATA, FORMATS, format_names
+from iaenet.data.formats.format import Format
+from iaenet.data.writing.output import Output
+from iaenet.errors import InvalidInputError, no_such
 
 
 @dataclass(frozen=True)
@@ -32,61 +20,92 @@ class Target:
     """A file, or a folder with a file for each sample."""
 
     path: Path
-    family: str
+    format: Format
     folder: bool
     suffix: str  # of the file, or of those in the folder
 
 
-def choose(output: str | os.PathLike[str], given: str, family: str | None = None) -> Target:
+def choose(output: str | os.PathLike[str], given: str, format: str | None = None) -> Target:
     """The target of this name, for inputs of the format `given`.
 
-    A name that ends in a known suffix is a file, one without any a folder. A folder holds files of the same family as
-    the input, or else CSV. HDF5 is a data file of ours if the input is one, and otherwise named arrays; `family` says
+    A name that ends in a known suffix is a file, one without any a folder. A folder holds files of the same format as
+    the input, or else CSV. HDF5 is a data file of ours if the input is one, and otherwise named arrays; `format` says
     otherwise.
 
-    >>> choose("out.h5", "hdf5").family, choose("out.h5", "data").family, choose("out", "mesh").suffix
+    >>> choose("out.h5", "hdf5").format.name, choose("out.h5", "data").format.name, choose("out", "mesh").suffix
     ('hdf5', 'data', '.vtu')
     """
     path = Path(output)
     suffix = path.suffix.lower()
-    known = [*dict.fromkeys(FAMILIES.values()), "data"]
-    if family is not None and family not in known:
-        raise InvalidInputError(f"--output_format: no format {family!r}; there are: {', '.join(known)}")
+    written = {name: each for name, each in FORMATS.items() if each.write or each.write_sample}
+    if format is not None and format not in written:
+        raise InvalidInputError(f"--output_format: {no_such('format', format, written)}")
     if path.is_dir() or not suffix:
-        chosen = family or (given if given in IN_FOLDERS else "csv")
-        if chosen not in IN_FOLDERS:
-            raise InvalidInputError(f"{output}: {chosen} keeps all samples in one file; give it a name that ends so")
-        return Target(path, chosen, True, IN_FOLDERS[chosen])
-    if suffix not in FAMILIES:
+        chosen = FORMATS[format or (given if given in written and written[given].write_sample else "csv")]
+        if chosen.write_sample is None:
+            raise InvalidInputError(
+                f"{output}: {chosen.name} keeps all samples in one file; give it a name that ends so"
+            )
+        return Target(path, chosen, True, chosen.suffixes[0])
+    known = {suffix: name for suffix, name in format_names().items() if name in written}
+    if suffix not in known:
         raise InvalidInputError(
-            f"{output}: predictions are written to {', '.join(FAMILIES)}, or to a folder (a name without suffix)"
+            f"{output}: predictions are written to {', '.join(known)}, or to a folder (a name without suffix)"
         )
-    named = FAMILIES[suffix]
-    chosen = family or ("data" if named == "hdf5" and given == "data" else named)
-    if chosen != named and (chosen, named) != ("data", "hdf5"):
-        raise InvalidInputError(f"{output}: its name says {named}, but --output_format {chosen}")
-    return Target(path, chosen, False, suffix)
+    named = known[suffix]
+    name = format or (DATA if named == "hdf5" and given == DATA else named)
+    if name != named and (name, named) != (DATA, "hdf5"):
+        raise InvalidInputError(f"{output}: its name says {named}, but --output_format {name}")
+    return Target(path, written[name], False, suffix)
+
+
+def write(target: Target, output: Output) -> None:
+    """Write predictions in full, or leave nothing behind; samples may be made while they are written.
+
+    >>> import tempfile, torch
+    >>> from iaenet import Discretization, Field
+    >>> from iaenet.data.problems.problem import Channel
+    >>> from iaenet.data.writing.output import Sample
+    >>> wave = Field(Discretization.uniform(2), torch.tensor([[0.5], [0.1]]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = Output([Sample("s1", wave, wave)], (Channel("a"),), (Channel("u"),), ("x",))
+    ...     write(choose(f"{folder}/out", "csv"), made)
+    ...     Path(folder, "out", "s1.csv").read_text().split()
+    ['x,u', '0.0,0.5', '1.0,0.1']
+    """
+    format = target.format
+    with writing(target) as path:
+        if format.write is not None and not target.folder:
+            format.write(path, output)
+            return
+        assert format.write_sample is not None
+        if not target.folder:
+            (sample,) = output.samples
+            format.write_sample(path, sample, output)
+            return
+        for sample in output.samples:
+            format.write_sample(path / f"{sample.name}{target.suffix}", sample, output)
 
 
 def apart(path: str | os.PathLike[str], sources: Sequence[str | os.PathLike[str]]) -> None:
     """Refuse to write over what is read, or among it."""
     target = Path(path).resolve()
     for source in map(Path, sources):
-        place = source.resolve()
-        same = target == place or (target.exists() and place.exists() and target.samefile(place))
-        if same or (place.is_dir() and place in target.parents):
+        read = source.resolve()
+        same = target == read or (target.exists() and read.exists() and target.samefile(read))
+        if same or (read.is_dir() and read in target.parents):
             raise InvalidInputError(f"{path}: is, or is among, what is read ({source}); write elsewhere")
 
 
 @contextmanager
 def writing(target: Target) -> Iterator[Path]:
-    """The place to write to, a file or an empty folder, which takes the target's name when all went well."""
+    """The path to write to, a file or an empty folder, which takes the target's name when all went well."""
     with ExitStack() as stack:
         try:
-            place = stack.enter_context((replacing_folder if target.folder else replacing)(target.path))
+            path = stack.enter_context((replacing_folder if target.folder else replacing)(target.path))
         except OSError as error:
             raise InvalidInputError(f"{target.path}: {error.strerror}") from None
-        yield place
+        yield path
 
 
 @contextmanager
@@ -105,8 +124,7 @@ def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise InvalidInputError(f"{target} is a file; give the name of a folder")
     if target.is_dir() and any(target.iterdir()):
         raise InvalidInputError(f"{target} is not empty; give the name of a new folder")
-    if not target.absolute().parent.is_dir():
-        raise InvalidInputError(f"{target}: there is no folder {target.parent}; make it first")
+    check_folder(target)
     beside = target.with_name(f"{unfinished(target)}{secrets.token_hex(4)}.tmp")
     try:
         beside.mkdir()

@@ -1,0 +1,46 @@
+"""What a format of files can do."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from iaenet.data.reading.imported import Imported
+from iaenet.data.writing.output import Output, Sample
+from iaenet.errors import InvalidInputError
+
+
+@dataclass(frozen=True)
+class Format:
+    """How files of a format are read, and how predictions are written to them.
+
+    The keywords of `read` are its options, out of `iaenet.data.reading.reader_options`; it needs those without default.
+    A format that is written has a `write`, a `write_sample`, or both; `write_sample` also fills folders, with files of
+    the first of the suffixes.
+    """
+
+    name: str  # as in `iaenet import NAME`
+    read: Callable[..., Imported]  # (path, **options)
+    suffixes: tuple[str, ...] = ()  # that tell the format, in lower case
+    folders: bool = False  # whether a folder of such files can be read
+    write: Callable[[Path, Output], None] | None = None  # all samples to one file
+    write_sample: Callable[[Path, Sample, Output], None] | None = None  # a file for each
+
+    @property
+    def options(self) -> dict[str, bool]:
+        """The options of the reader, and whether it needs them."""
+        taken = inspect.signature(self.read).parameters
+        return {name: each.default is each.empty for name, each in taken.items() if name != "path"}
+
+    def check(self, options: Mapping[str, Any]) -> None:
+        """Refuse an option that this format does not have, and one that it needs and did not get."""
+        known = self.options
+        for name in options:
+            if name not in known:
+                raise InvalidInputError(
+                    f"--{name} is no option of the format {self.name}, which has: {', '.join(known)}"
+                )
+        lacking = [f"--{name}" for name, needed in known.items() if needed and name not in options]
+        if lacking:
+            raise InvalidInputError(f"the format {self.name} needs {', '.join(lacking)}")

@@ -1,0 +1,268 @@
+"""The options of readers, in one table: for Python, `iaenet import`, `iaenet train` and `iaenet predict`.
+
+No PyTorch here, so that help is instant. Which of the options a format has, its reader's keywords say.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from iaenet.errors import InvalidInputError, no_such
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What an option is: `convert` takes a plain value, or raises TypeError or ValueError."""
+
+    metavar: str  # in a command's help
+    wanted: str  # in messages
+    convert: Callable[[Any], Any]
+    plain_text: bool = False  # whether text stays as it is, unless it is a list in brackets
+
+
+def _exactly(kind: type) -> Callable[[Any], Any]:
+    def convert(value: Any) -> Any:
+        if type(value) is not kind:  # true is no whole number
+            raise TypeError
+        return value
+
+    return convert
+
+
+def _each(convert: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
+    def several(value: Any) -> list[Any]:
+        if not isinstance(value, list | tuple) or not value:
+            raise TypeError
+        return [convert(one) for one in value]
+
+    return several
+
+
+def _one_or_each(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: _each(convert)(value) if isinstance(value, list | tuple) else convert(value)
+
+
+def _pair(value: Any) -> tuple[float, float]:
+    low, high = value
+    return float(low), float(high)
+
+
+def _units(value: Any) -> dict[str, str]:
+    return {_word(name): str(unit) for name, unit in dict(value).items()}
+
+
+def _choice(*choices: str) -> Kind:
+    return Kind(f"{{{','.join(choices)}}}", f"one of {', '.join(choices)}", lambda v: choices[choices.index(v)], True)
+
+
+_word, _whole, _flag = _exactly(str), _exactly(int), _exactly(bool)
+NAMES = Kind("NAME,...", "names with commas between them", _one_or_each(_word), True)
+NAME = Kind("NAME", "a name", _word, True)
+CHARACTER = Kind("CHARACTER", "one character", _word, True)
+PAIRS = Kind("[[LOW,HIGH],...]", "pairs of numbers, one for each axis, as [[0,1],[-1,1]]", _each(_pair))
+FLAG = Kind("true|false", "true or false", _flag)
+FLAGS = Kind("true|false|[true,...]", "true or false, or a list of them, one for each axis", _one_or_each(_flag))
+NUMBER = Kind("N", "a whole number", _whole)
+NUMBER_OR_LIST = Kind("N|N,...", "a whole number, or several with commas between them", _one_or_each(_whole))
+NUMBERS = Kind("N,...", "whole numbers with commas between them", _each(_whole))
+UNITS = Kind("{NAME: UNIT,...}", "units by name, as {u: m/s, p: Pa}", _units)
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of readers.
+
+    `trained` is its default in `iaenet predict`. What is `remembered` of the training data is how files of their format
+    are laid out and where they hold the inputs.
+    """
+
+    name: str
+    kind: Kind
+    text: str
+    default: str
+    remembered: bool = False
+    trained: str = ""
+    commands: tuple[str, ...] = ("import", "predict")
+
+    def parse(self, given: Any) -> Any:
+        """The value, from text of the command line or from plain data (YAML, Python).
+
+        >>> OPTIONS["bounds"].parse("[[0, 10]]"), OPTIONS["leads"].parse("1,8"), OPTIONS["inputs"].parse("a,u[0]")
+        ([(0.0, 10.0)], [1, 8], 'a,u[0]')
+        >>> OPTIONS["periodic"].parse("maybe")
+        Traceback (most recent call last):
+            ...
+        iaenet.errors.InvalidInputError: must be true or false, or a list of them, one for each axis; got 'maybe'
+        """
+        for value in self._readings(given):
+            try:
+                return self.kind.convert(value)
+            except (TypeError, ValueError):
+                continue
+        raise InvalidInputError(f"must be {self.kind.wanted}; got {given!r}")
+
+    def _readings(self, given: Any) -> list[Any]:
+        """What text may stand for: itself, YAML, or a list without its brackets."""
+        if not isinstance(given, str):
+            return [given]
+        if self.kind.plain_text and not (given.startswith("[") and given.endswith("]")):
+            return [given]
+        found = []
+        for text in (given, f"[{given}]"):
+            try:
+                found.append(yaml.safe_load(text))
+            except yaml.YAMLError:
+                continue
+        return found
+
+    def help(self, command: str) -> str:
+        """What a command says of it."""
+        default = self.default
+        if command == "predict":
+            default = self.trained or (f"as the training data were read, or {default}" if self.remembered else default)
+        return f"{self.text} Default: {default}."
+
+
+ARRAYS = "(npz, mat, hdf5)"
+IMPORT, PREDICT = ("import",), ("predict",)
+OPTIONS = {
+    option.name: option
+    for option in (
+        Option(
+            "inputs",
+            NAMES,
+            "Names of the arrays, variables, point data, signals or columns that are input; u[0] and u[0:3] take some "
+            "channels of an array.",
+            "all quantities for pdebench; else they must be named",
+            remembered=True,
+            trained="the names that the model was trained with",
+        ),
+        Option("outputs", NAMES, "The same of the output.", "as for inputs", commands=IMPORT),
+        Option(
+            "coordinates",
+            NAMES,
+            "Names of the coordinates, in the order of the axes.",
+            "none for npz, mat and hdf5, which is a uniform grid; those that vary for mesh; needed for netcdf and csv",
+            remembered=True,
+            trained="as the training data were read; or x, y, z for csv and netcdf, those that vary for mesh, and a "
+            "uniform grid for npz, mat and hdf5",
+        ),
+        Option(
+            "output_coordinates",
+            NAMES,
+            "Coordinates of the output, if it has points of its own (npz, mat, hdf5, csv).",
+            "those of the input",
+            commands=IMPORT,
+        ),
+        Option(
+            "bounds",
+            PAIRS,
+            "The domain, a pair for each axis.",
+            "tight around the points of all samples",
+            trained="as trained, and wider if points lie outside",
+        ),
+        Option("periodic", FLAGS, "Whether the axes are periodic.", "false", trained="as trained"),
+        Option(
+            "rule",
+            _choice("cells", "monte-carlo", "mesh"),
+            "Quadrature weights of points without a grid.",
+            "cells; mesh for mesh, which alone has it",
+            remembered=True,
+        ),
+        Option("units", UNITS, "Units by name of array or channel.", "those in the file, or 1", commands=IMPORT),
+        Option(
+            "dim",
+            NUMBER,
+            f"How many axes of an array are space, if there are no coordinates {ARRAYS}.",
+            "all but that of the samples",
+            remembered=True,
+            trained="as trained",
+        ),
+        Option(
+            "channels", _choice("last", "first"), f"Where an array has its channels {ARRAYS}.", "last", remembered=True
+        ),
+        Option(
+            "sample_axis",
+            NUMBER,
+            f"Which axis of an array counts samples; -1 is the last {ARRAYS}.",
+            "0",
+            remembered=True,
+        ),
+        Option(
+            "groups",
+            NAME,
+            "The group whose groups are samples; / is the whole file (hdf5).",
+            "none, samples are stacked in arrays",
+            remembered=True,
+        ),
+        Option("input_steps", NUMBER_OR_LIST, "Steps in time of the input (pdebench).", "0", remembered=True),
+        Option(
+            "output_steps", NUMBER_OR_LIST, "Steps in time of the output (pdebench).", "-1, the last", commands=IMPORT
+        ),
+        Option(
+            "sample",
+            NAME,
+            "The dimension that counts samples (netcdf).",
+            "none, each file is a sample",
+            remembered=True,
+        ),
+        Option(
+            "separate",
+            FLAG,
+            "Whether input and output are in files NAME_input.csv and NAME_output.csv (csv).",
+            "false",
+            commands=IMPORT,
+        ),
+        Option("delimiter", CHARACTER, "Between the cells of a row (csv).", "a comma", remembered=True),
+        Option(
+            "window", NUMBER, "Length of a sample in samples of the record (wfdb, fecgsyndb).", "2000", remembered=True
+        ),
+        Option(
+            "leads",
+            NUMBERS,
+            "Channels, counted from 1, each giving samples of its own (fecgsyndb).",
+            "1,8,11,22,25",
+            remembered=True,
+        ),
+        Option(
+            "split_by",
+            _choice("record", "subject"),
+            "What is kept together in one split (fecgsyndb).",
+            "record",
+            commands=IMPORT,
+        ),
+        Option("split", _choice("train", "validation", "test"), "Of a data file (data).", "all", commands=PREDICT),
+        Option("resolution", NUMBER, "Of a data file (data).", "all", commands=PREDICT),
+    )
+}
+
+
+def options_of(command: str) -> list[Option]:
+    """The options that a command has."""
+    return [option for option in OPTIONS.values() if command in option.commands]
+
+
+def parse_options(given: Mapping[str, Any], command: str = "import") -> dict[str, Any]:
+    """Options by name, each what it should be; those that are None are left out.
+
+    >>> parse_options({"bounds": "[[0,10]]", "dim": None})
+    {'bounds': [(0.0, 10.0)]}
+    >>> parse_options({"bound": "[[0,10]]"})
+    Traceback (most recent call last):
+        ...
+    iaenet.errors.InvalidInputError: no option 'bound'; did you mean bounds?
+    """
+    known = {option.name: option for option in options_of(command)}
+    found = {}
+    for name, value in given.items():
+        if name not in known:
+            raise InvalidInputError(no_such("option", name, known))
+        if value is None:
+            continue
+        try:
+            found[name] = known[name].parse(value)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"--{name} {error}") from None
+    return found
