@@ -1,0 +1,48 @@
+"""The pages on parts of your own: their code runs, and does what they say."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import iaenet
+from iaenet.data.generate import generate
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def code_of(page):
+    """What the Python blocks of a page define, one after the other."""
+    found = {}
+    for block in re.findall(
+        r"^```python\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    ):
+        exec(compile(block, page, "exec"), found)
+    return found
+
+
+def test_a_problem_of_your_own(tmp_path):
+    problem = code_of("problems.md")["Antiderivative"](decay=1.5)
+    generate(problem, tmp_path / "a.h5", 6, [16, 64], splits=(4, 1, 1))
+    data = iaenet.load_dataset(tmp_path / "a.h5")
+    assert (data.samples, data.resolutions) == (6, (16, 64))
+    given, wanted = data.sample(0)[64]
+    x = given.discretization.points[:, 0].numpy()
+    trapezoid = np.concatenate([[0], np.cumsum(np.diff(x) * (given.values[1:, 0] + given.values[:-1, 0]).numpy() / 2)])
+    assert np.abs(trapezoid - wanted.values[:, 0].numpy()).max() < 2e-3
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+def test_a_model_of_your_own(dim):
+    kind = code_of("models.md")["ModeRegression"]
+    grid = iaenet.Discretization.uniform((24,) * dim)
+    fields = [iaenet.Field(grid, torch.cos(grid.points[:, :1] * (1 + k / 8)).float() * (1 + k / 8)) for k in range(16)]
+    pairs = [(field, iaenet.Field(grid, field.values**2)) for field in fields]
+    model = iaenet.fit(kind.for_data(pairs), pairs, epochs=60, batch_size=8, threads=1)
+    assert float(iaenet.relative_l2(model.predict(fields[5]), pairs[5][1])) < 0.1
+    points = iaenet.Discretization.points(torch.rand(50, dim, generator=torch.Generator().manual_seed(0)))
+    assert model.predict(fields[5], at=points).values.shape == (50, 1)
+    again = kind(**model.network.options)
+    assert [p.shape for p in again.parameters()] == [p.shape for p in model.network.parameters()]
