@@ -151,7 +151,7 @@ class IAENet(GridModel):
     def for_data(cls, data: Sequence[Pair], *, preset: str = "small", **options: Any) -> "IAENet":
         """The network of a preset for such pairs, see `presets.for_pairs`; options replace what that chooses."""
         shape = infer_shape(data)
-        network: Any = cls.from_preset(preset, **shape, **for_pairs(data) | options)  # type: ignore[arg-type]
+        network: Any = cls.from_preset(preset, **shape, **for_pairs(data, preset) | options)  # type: ignore[arg-type]
         return network
 
     @property

@@ -10,7 +10,7 @@ from iaenet.functions.latent_grid import LatentGrid
 from iaenet.functions.smoothing import best_smoothing
 from iaenet.models.base import Pair
 from iaenet.models.grid_model import latent_shape
-from iaenet.nn.branches import Branch, Fourier, GridConv, PointIAE, SpectralConv, SpectralIAE
+from iaenet.nn.branches import Branch, Fourier, GridConv, GridUNet, PointIAE, SpectralConv, SpectralIAE
 from iaenet.nn.transform import Grid
 
 NAMES = ("small", "base")
@@ -54,13 +54,14 @@ def preset_sizes(preset: str, grid: Grid) -> dict[str, Any]:
     return {"width": 20, "blocks": 4, "branches": branches, "post": 4}
 
 
-def for_pairs(data: Sequence[Pair]) -> dict[str, Any]:
-    """The options of IAE-Net that follow from training pairs.
+def for_pairs(data: Sequence[Pair], preset: str = "small") -> dict[str, Any]:
+    """The options of IAE-Net that follow from training pairs, for a preset.
 
     The latent grid is as fine as theirs (`latent_shape`). Where the inputs' points do not fill the box, the domain's
     measure is a channel. The smoothing of point sets is that which finds inputs at half of their points best from the
     other half. The output has a head in 2-D and 3-D where inputs are given on points, and wherever outputs have much
-    that a grid of a few points less along each axis does not hold: shocks, edges.
+    that a grid of a few points less along each axis does not hold: shocks, edges. `small` has a U-Net for inputs in 2-D
+    that need smoothing: what jumps is a matter of neighbours.
     """
     first = data[0][0].discretization
     inputs, outputs = [given for given, _ in data], [wanted for _, wanted in data]
@@ -71,6 +72,8 @@ def for_pairs(data: Sequence[Pair]) -> dict[str, Any]:
     scattered = any(given.discretization.axes is None for given in inputs)
     if (scattered and first.dim > 1) or (not scattered and unresolved(outputs) > ROUGH):
         chosen |= {"head": 32}
+    if preset == "small" and first.dim == 2 and chosen["smoothing"] > 1:
+        chosen |= {"width": 48, "blocks": 1, "branches": [SpectralConv(8), GridUNet(widest=1)]}
     return chosen
 
 
