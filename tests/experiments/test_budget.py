@@ -176,7 +176,7 @@ def test_boundary_values_on_every_mesh_become_the_same_function_on_a_grid(folder
     assert grid.axes is not None
     assert all(one.discretization.key == grid.key for one, _ in learnt.data)
     both = made(replace(data, resolutions=(16, 32)), folder)
-    asked = learnt.asked(lambda field, at: (field, at))
+    asked = learnt.as_operator(lambda field, at: (field, at))
     coarse, fine = (asked(pair[0], pair[1].discretization) for pair in (both[0], both[1]))
     assert (coarse[1].n, fine[1].n) == (247, 640)  # outputs stay where they are
     assert coarse[0].discretization.key == fine[0].discretization.key == grid.key

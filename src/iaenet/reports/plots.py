@@ -125,12 +125,12 @@ def _panels(dataset: Dataset, i: int) -> list[Panel]:
 
 
 def _draw_lines(ax: Any, panel: Panel) -> None:
-    for place, (name, (at, values)) in enumerate(panel.curves.items()):
+    for i, (name, (at, values)) in enumerate(panel.curves.items()):
         x = at.points[:, 0].numpy()
         order = np.argsort(x)
-        mark = {"marker": "o", "markersize": 3.0 - 0.4 * place} if len(x) <= FEW_POINTS else {}
+        mark = {"marker": "o", "markersize": 3.0 - 0.4 * i} if len(x) <= FEW_POINTS else {}
         # A finer one on top leaves the coarser one to be seen.
-        ax.plot(x[order], values[order], linewidth=2.2 / (1 + place), label=name, **mark)
+        ax.plot(x[order], values[order], linewidth=2.2 / (1 + i), label=name, **mark)
     ax.set_title(panel.channel, fontsize=9)
     ax.grid(alpha=0.25)
 

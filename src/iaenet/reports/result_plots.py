@@ -56,7 +56,7 @@ def draw_errors(evaluation: Evaluation, training: int | None = None) -> Any:
     return figure
 
 
-def draw_predictions(model: Ask, dataset: Dataset, places: Sequence[int]) -> Any:
+def draw_predictions(model: Ask, dataset: Dataset, indices: Sequence[int]) -> Any:
     """A matplotlib figure with a row for each pair: input, truth and prediction, their difference.
 
     Lines in 1-D, truth and prediction in one panel; maps on one scale in 2-D; a middle plane beyond.
@@ -72,12 +72,12 @@ def draw_predictions(model: Ask, dataset: Dataset, places: Sequence[int]) -> Any
     ['input a', 'u, truth', 'u, prediction', 'u, difference']
     """
     rows, names = [], []
-    for place in places:
-        given, wanted = dataset[place]
+    for index in indices:
+        given, wanted = dataset[index]
         found = ask(model, given, wanted.discretization)
         error = float(relative_l2(found, wanted))
         rows.append(_inputs(given, dataset.inputs) + _outputs(found, wanted, dataset.outputs))
-        names.append(f"sample {dataset.entry(place).sample}\nerror {error:.2e}")
+        names.append(f"sample {dataset.entry(index).sample}\nerror {error:.2e}")
     return draw_panels(rows, names)
 
 
@@ -113,9 +113,9 @@ def draw_certificate(certificate: Certificate) -> Any:
     if measured:
         left.legend(fontsize=8)
     ratios = [line for line in certificate.lines if line.test == "error ratio"]
-    for place, line in enumerate(ratios):
-        right.bar(place, line.value or 0.0, color=COLOURS[line.passed], width=0.7)
-        right.plot([place - 0.4, place + 0.4], [line.limit, line.limit], color="tab:red", linewidth=1.2)
+    for i, line in enumerate(ratios):
+        right.bar(i, line.value or 0.0, color=COLOURS[line.passed], width=0.7)
+        right.plot([i - 0.4, i + 0.4], [line.limit, line.limit], color="tab:red", linewidth=1.2)
     right.set_xticks(range(len(ratios)), [line.on.replace(" random", "\nrandom") for line in ratios], fontsize=8)
     right.axhline(1, color="0.5", linewidth=0.8)
     right.set_title(f"Error in units of that on {certificate.home}", fontsize=10)
