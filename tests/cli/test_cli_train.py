@@ -362,7 +362,7 @@ def test_a_loss_that_is_no_number_ends_with_exit_code_1(here):
 
 
 def test_progress_is_lines_when_not_on_a_terminal(here, monkeypatch, capsys):
-    monkeypatch.setattr("iaenet.cli.main.Display.__init__", lambda self: self.__dict__.update(every=0.0, _bar=None))
+    monkeypatch.setattr("iaenet.cli.display.Display.__init__", lambda self: self.__dict__.update(every=0.0, _bar=None))
     assert main(["train", *DATA, *SMALL, *BRIEF, "--run", "r"]) == 0
     lines = capsys.readouterr().err.splitlines()
     assert lines
