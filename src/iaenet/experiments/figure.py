@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from iaenet.experiments.result import Result
-
-MARKS = "os^Dv<>P*X"
+from iaenet.reports.result_plots import MARKS
 
 
 def draw(result: Result) -> Any:

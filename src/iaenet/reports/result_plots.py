@@ -1,6 +1,6 @@
 """Pictures of results: errors against resolution, predictions beside the truth, the certificate of invariance."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from iaenet.models.inference import Ask, ask
 from iaenet.reports.plots import Panel, draw_panels
 
 MOST_CHANNELS = 3  # of input and of output in one picture
+MARKS = "os^Dv<>P*X"  # of curves
 COLOURS = {True: "tab:green", False: "tab:red", None: "0.6"}  # passed, failed, only shown
 
 
@@ -54,6 +55,51 @@ def draw_errors(evaluation: Evaluation, training: int | None = None) -> Any:
     ax.grid(alpha=0.3)
     ax.legend(fontsize=8)
     return figure
+
+
+def draw_comparison(runs: Mapping[str, Sequence[Mapping[str, Any]]], training: int | None = None) -> Any:
+    """A matplotlib figure: mean errors of several runs against resolution, random points as stars.
+
+    runs: the rows of evaluation.json, by the name of the run.
+    training: resolution that all of them were trained on, which is marked. Default: none is.
+
+    Returns None if no run has two resolutions.
+
+    >>> rows = [{"on": str(n), "resolution": n, "points": [n, n], "relative_l2": {"mean": 0.1}} for n in (64, 128)]
+    >>> [text.get_text() for text in draw_comparison({"ours": rows, "fno": rows}).legends[0].get_texts()]
+    ['ours', 'fno']
+    >>> draw_comparison({"ours": rows[:1]}) is None
+    True
+    """
+    figure, ax = _figure(8, 4.2)
+    ticks: dict[int, str] = {}
+    most = 0
+    for number, (name, rows) in enumerate(runs.items()):
+        taken = [row for row in rows if "refused" not in row]
+        grids = sorted((row for row in taken if row["resolution"] is not None), key=lambda row: row["points"][1])
+        ticks |= {row["points"][1]: row["on"] for row in rows if row["resolution"] is not None}
+        most = max(most, len(grids))
+        colour = _curve(ax, grids, f"{MARKS[number % len(MARKS)]}-", label=name)
+        _curve(ax, [row for row in taken if row["resolution"] is None], "*", color=colour, markersize=11)
+    if most < 2:
+        return None
+    for points, on in ticks.items():
+        if on == str(training):
+            ax.axvline(points, color="0.5", linestyle="--", linewidth=1, label=f"trained on {on}")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xticks(list(ticks), list(ticks.values()))
+    ax.set_xticks([], minor=True)
+    ax.set_xlabel("resolution")
+    ax.set_ylabel("mean relative L2 error")
+    ax.grid(alpha=0.3)
+    figure.legend(loc="outside right upper", fontsize=8, frameon=False)
+    return figure
+
+
+def _curve(ax: Any, rows: Sequence[Mapping[str, Any]], style: str, **options: Any) -> Any:
+    means = [row["relative_l2"]["mean"] for row in rows]
+    return ax.plot([row["points"][1] for row in rows], means, style, **options)[0].get_color()
 
 
 def draw_predictions(model: Ask, dataset: Dataset, indices: Sequence[int]) -> Any:
