@@ -146,11 +146,11 @@ def test_sensors_are_the_common_points_or_a_grid(folder):
     grids = made(DATA, folder)
     assert fixed_sensors(grids.select(split="train")).key == grids[0][0].discretization.key
     random = made(Data("burgers", {"points": "random"}, (4, 2, 0), (16,), 0), folder)
-    place = fixed_sensors(random.select(split="train"))
-    assert (place.shape, place.periodic) == ((16,), (True,))
+    sensors = fixed_sensors(random.select(split="train"))
+    assert (sensors.shape, sensors.periodic) == ((16,), (True,))
     training = replace(FNO, data=Data("burgers", {"points": "random"}, (4, 2, 0), (16,), 0), inputs="sensors")
     learnt = material(training, folder)
-    assert {given.discretization.key for given, _ in learnt.data} == {place.key}
+    assert {given.discretization.key for given, _ in learnt.data} == {sensors.key}
     assert len({wanted.discretization.key for _, wanted in learnt.data}) == 4  # outputs stay where they are
     assert load_dataset(folder / training.data.name).splits == {"train": 4, "validation": 2}
 
