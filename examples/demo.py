@@ -1,6 +1,6 @@
 """The whole way, by the commands that you would type: generate, train, evaluate, certify, report.
 
-Burgers' equation, trained on 256 points only, without augmentation; then asked for on 128 to 8192 points and on random
+Burgers' equation, trained on 256 points only, without augmentation; then evaluated on 128 to 8192 points and on random
 sensors. Beside IAE-Net: FNO, DeepONet, which is bound to its sensors, and the published form of IAE-Net (at a small
 size), which needs augmentation to leave its training grid.
 """

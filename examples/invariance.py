@@ -17,7 +17,7 @@ FINEST = 8192
 
 
 def function(where: Discretization) -> Field:
-    """A smooth periodic function, sampled wherever it is asked for."""
+    """A smooth periodic function, sampled at any points."""
     x = 2 * math.pi * where.points
     return Field(where, (torch.sin(x) + 0.5 * torch.cos(3 * x) + 0.2 * torch.sin(5 * x + 1)).float())
 
@@ -39,7 +39,7 @@ def on_grids(model: torch.nn.Module) -> list[float]:
 
 
 def on_random_points(model: torch.nn.Module, generator: torch.Generator) -> list[float]:
-    """The same for random sensors, asked for the output on a grid."""
+    """The same for random sensors, with the output on a grid."""
     truth = model(function(uniform(FINEST))).values[:: FINEST // 64]
     found = []
     for n in SIZES:

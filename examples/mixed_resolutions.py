@@ -43,8 +43,8 @@ def main(epochs: int = 15, seed: int = 0) -> dict[str, float]:
         "200 random points": [points(200) for _ in range(20)],
     }
     found = {}
-    for name, places in unseen.items():
-        test = [sample(at, generator) for at in places]
+    for name, discretizations in unseen.items():
+        test = [sample(at, generator) for at in discretizations]
         outputs = model.predict([given for given, _ in test])
         errors = [relative_l2(one, wanted) for one, (_, wanted) in zip(outputs, test, strict=True)]
         found[name] = torch.stack(errors).mean().item()

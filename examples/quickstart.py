@@ -1,4 +1,4 @@
-"""Learn the flow of Burgers' equation on 64 points, then ask for it on 1000 points and on random sensors.
+"""Learn the flow of Burgers' equation on 64 points, then predict it on 1000 points and on random sensors.
 
 About a minute on one core. It prints the errors and writes a picture.
 """

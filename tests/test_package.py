@@ -11,6 +11,7 @@ import iaenet
 def test_every_public_name_is_there():
     for name in iaenet.__all__:
         assert getattr(iaenet, name).__doc__
+    assert {"evaluate", "certify", "predict", "predict_files", "import_data", "generate"} <= set(iaenet.__all__)
     assert set(iaenet.__all__) <= set(dir(iaenet))
     assert sorted(iaenet._HOME) == sorted(iaenet.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from iaenet.data.dataset import Dataset, load_dataset
     from iaenet.data.file_writer import write_dataset
+    from iaenet.data.generate import generate
+    from iaenet.data.import_files import import_data
     from iaenet.errors import CorruptFileError, DivergedError, InvalidInputError
+    from iaenet.evaluation.certify import certify
+    from iaenet.evaluation.evaluate import evaluate
+    from iaenet.evaluation.predict import predict
     from iaenet.functions.discretization import Discretization
     from iaenet.functions.field import Field
     from iaenet.functions.interpolate import interpolate
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
     from iaenet.nn.block import IAEBlock
     from iaenet.nn.branches import Fourier, GridConv, GridUNet, PointIAE, SpectralConv, SpectralIAE, Wavelet, branch
     from iaenet.nn.iae import IAE
+    from iaenet.reports.predict_files import predict_files
     from iaenet.training.config import TrainConfig
     from iaenet.training.fit import fit, load
 
@@ -52,10 +58,16 @@ _HOME = {
     "VectorToFunction": "models.heads",
     "Wavelet": "nn.branches",
     "branch": "nn.branches",
+    "certify": "evaluation.certify",
+    "evaluate": "evaluation.evaluate",
     "fit": "training.fit",
+    "generate": "data.generate",
+    "import_data": "data.import_files",
     "interpolate": "functions.interpolate",
     "load": "training.fit",
     "load_dataset": "data.dataset",
+    "predict": "evaluation.predict",
+    "predict_files": "reports.predict_files",
     "relative_l2": "functions.metrics",
     "write_dataset": "data.file_writer",
 }
@@ -87,10 +99,16 @@ __all__ = [
     "VectorToFunction",
     "Wavelet",
     "branch",
+    "certify",
+    "evaluate",
     "fit",
+    "generate",
+    "import_data",
     "interpolate",
     "load",
     "load_dataset",
+    "predict",
+    "predict_files",
     "relative_l2",
     "write_dataset",
 ]

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 import torch
 
-from iaenet.cli.main import COMMANDS, Display, main
+from iaenet.cli.display import Display, TimeLeft
+from iaenet.cli.main import COMMANDS, main
 from iaenet.cli.options import field_texts
 from iaenet.data.dataset import load_dataset
 from iaenet.data.file_writer import write_dataset
@@ -86,7 +87,8 @@ SIZE = ["--samples", "2", "--resolutions", "4"]
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["no-such"], "no command 'no-such'"),
+        (["no-such"], "no command 'no-such'; there are generate, import"),
+        (["trian", "--data", "a.h5"], r"no command 'trian'; did you mean train\?"),
         (["generate"], "generate needs a problem: burgers"),
         (["generate", "heat"], "no problem 'heat'"),
         (["generate", "burgers"], "required: out, samples, resolutions"),
@@ -203,6 +205,21 @@ def test_a_line_says_what_is_done_before_there_is_a_time_left(capsys):
     with Display(every=0.0) as display:
         display("all")(0, 4, "generating burgers, 3 of 9 samples")
     assert capsys.readouterr().err == "all: 0 of 4, generating burgers, 3 of 9 samples\n"
+
+
+def test_time_left_follows_the_recent_speed():
+    """Ten steps of 30 seconds, each preparing its samples, then steps of 1 second: 100 of them."""
+    left, now, found = TimeLeft(), 0.0, {}
+    for done in range(1, 111):
+        now += 90.0 if done == 1 else 30.0 if done <= 10 else 1.0
+        found[done] = left(done, 1000, now)
+    assert found[1] is None
+    assert found[10] == pytest.approx(30.0 * 990)
+    assert found[110] < 5 * 890  # from the start it would be 3.9 times as much and from the first mark 3.4 times
+    for done in range(111, 601):
+        now += 1.0
+        found[done] = left(done, 1000, now)
+    assert found[600] == pytest.approx(400.0)
 
 
 def test_progress_as_a_bar(monkeypatch, capsys):

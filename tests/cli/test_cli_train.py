@@ -15,6 +15,7 @@ import yaml
 from iaenet import write_dataset
 from iaenet.cli.main import main
 from iaenet.data.problems.problem import Channel
+from iaenet.models.registry import MODELS
 from iaenet.training.config import PRESETS
 from tests.trainings import TINY, finish, outcome, run_command, start, waves
 
@@ -76,6 +77,20 @@ def test_help_with_a_model_shows_its_options(capsys):
     assert "options of fno" in text
     assert "--model.modes" in text
     assert "--model.in_channels" not in text  # follows from the data
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_option_of_a_model_says_what_it_is(name, capsys):
+    with pytest.raises(SystemExit):
+        main(["train", "--model.name", name, "--help"])
+    text = capsys.readouterr().out.partition(f"options of {name}:")[2].partition("examples:")[0]
+    options = re.split(r"\n  (?=--model)", text)[1:]
+    assert options
+    for option in options:
+        words = option.replace("\n", " ").split(maxsplit=2 + 2 * ("+ " in option))[-1]
+        assert re.sub(r"\s+", " ", words).partition(" Default")[0].count(" ") >= 1, option
+    if name == "iaenet":
+        assert "--model.width WIDTH channels c of the intermediate functions. Default 32." in " ".join(text.split())
 
 
 # ------------------------------------------------------------------ mistakes
@@ -362,7 +377,7 @@ def test_a_loss_that_is_no_number_ends_with_exit_code_1(here):
 
 
 def test_progress_is_lines_when_not_on_a_terminal(here, monkeypatch, capsys):
-    monkeypatch.setattr("iaenet.cli.main.Display.__init__", lambda self: self.__dict__.update(every=0.0, _bar=None))
+    monkeypatch.setattr("iaenet.cli.display.Display.__init__", lambda self: self.__dict__.update(every=0.0, _bar=None))
     assert main(["train", *DATA, *SMALL, *BRIEF, "--run", "r"]) == 0
     lines = capsys.readouterr().err.splitlines()
     assert lines

@@ -146,11 +146,11 @@ def test_sensors_are_the_common_points_or_a_grid(folder):
     grids = made(DATA, folder)
     assert fixed_sensors(grids.select(split="train")).key == grids[0][0].discretization.key
     random = made(Data("burgers", {"points": "random"}, (4, 2, 0), (16,), 0), folder)
-    place = fixed_sensors(random.select(split="train"))
-    assert (place.shape, place.periodic) == ((16,), (True,))
+    sensors = fixed_sensors(random.select(split="train"))
+    assert (sensors.shape, sensors.periodic) == ((16,), (True,))
     training = replace(FNO, data=Data("burgers", {"points": "random"}, (4, 2, 0), (16,), 0), inputs="sensors")
     learnt = material(training, folder)
-    assert {given.discretization.key for given, _ in learnt.data} == {place.key}
+    assert {given.discretization.key for given, _ in learnt.data} == {sensors.key}
     assert len({wanted.discretization.key for _, wanted in learnt.data}) == 4  # outputs stay where they are
     assert load_dataset(folder / training.data.name).splits == {"train": 4, "validation": 2}
 
@@ -176,7 +176,7 @@ def test_boundary_values_on_every_mesh_become_the_same_function_on_a_grid(folder
     assert grid.axes is not None
     assert all(one.discretization.key == grid.key for one, _ in learnt.data)
     both = made(replace(data, resolutions=(16, 32)), folder)
-    asked = learnt.asked(lambda field, at: (field, at))
+    asked = learnt.as_operator(lambda field, at: (field, at))
     coarse, fine = (asked(pair[0], pair[1].discretization) for pair in (both[0], both[1]))
     assert (coarse[1].n, fine[1].n) == (247, 640)  # outputs stay where they are
     assert coarse[0].discretization.key == fine[0].discretization.key == grid.key

@@ -12,13 +12,14 @@ import pytest
 import yaml
 
 from iaenet.cli.main import main
+from iaenet.experiments.readme import write_readme
 from iaenet.experiments.run import Folders, reproduce
-from iaenet.experiments.table import load_table, table_names
+from iaenet.experiments.table import TABLES, load_table, table_names
 from iaenet.training import curves
 from tests.trainings import finish, run_command, start
 
-FOLDER = Path(__file__).parents[2] / "experiments"
-NAMES = table_names(FOLDER)
+NAMES = table_names()
+COMMITTED = Path(__file__).parents[2] / "experiments"
 
 
 def read(path):
@@ -28,12 +29,12 @@ def read(path):
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory):
     """The command `reproduce all --preset smoke`; learning curves, which take half of the time, are not drawn."""
-    place = tmp_path_factory.mktemp("everything")
+    folder = tmp_path_factory.mktemp("everything")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(curves, "draw_curves", lambda history, path: None)
-        code = main([*command("all"), "--folder", str(FOLDER), "--out", str(place / "out"), "--work", str(place)])
+        code = main([*command("all"), "--out", str(folder)])
     assert code == 0
-    return place
+    return folder
 
 
 def command(*names):
@@ -42,8 +43,8 @@ def command(*names):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_table_has_its_document_and_pages(everything, name):
-    out = everything / "out"
-    result, table = read(out / f"{name}.json"), load_table(FOLDER, name)
+    out = everything / "results-smoke"
+    result, table = read(out / f"{name}.json"), load_table(name)
     assert result["command"] == f"iaenet reproduce {name} --preset smoke"
     assert result["machine"]["torch"]
     assert (out / f"{name}.md").read_text().startswith(f"# {table.title}\n\n- ")
@@ -68,14 +69,14 @@ def test_every_table_has_its_document_and_pages(everything, name):
 
 
 def test_fixed_grids_are_refused_elsewhere_and_said_so(everything):
-    row = next(row for row in read(everything / "out" / "fecgsyndb.json")["rows"] if row["name"] == "Unet")
+    row = next(row for row in read(everything / "results-smoke" / "fecgsyndb.json")["rows"] if row["name"] == "Unet")
     assert set(row["errors"]) == {"64"}
     assert set(row["refused"]) == {"32", "128"}
-    assert "Unet takes no input at 32, 128" in (everything / "out" / "fecgsyndb.md").read_text()
+    assert "Unet takes no input at 32, 128" in (everything / "results-smoke" / "fecgsyndb.md").read_text()
 
 
 def test_the_list_of_tables_has_a_line_for_each(everything):
-    text = (everything / "out" / "README.md").read_text()
+    text = (everything / "results-smoke" / "README.md").read_text()
     for name in NAMES:
         assert re.search(rf"\| \[{name}\]\({name}.md\) \| `iaenet reproduce {name} --preset smoke` \|", text)
 
@@ -83,12 +84,11 @@ def test_the_list_of_tables_has_a_line_for_each(everything):
 def test_what_is_finished_is_not_done_again(everything, capsys):
     before = {path: path.stat().st_mtime_ns for path in everything.rglob("seed-*.json")}
     logs = {path: path.stat().st_mtime_ns for path in everything.rglob("log.jsonl")}
-    documents = {name: read(everything / "out" / f"{name}.json") for name in ("burgers1", "postpro")}
-    folders = ["--folder", str(FOLDER), "--out", str(everything / "out"), "--work", str(everything)]
-    assert main([*command("burgers1", "postpro"), *folders]) == 0
+    documents = {name: read(everything / "results-smoke" / f"{name}.json") for name in ("burgers1", "postpro")}
+    assert main([*command("burgers1", "postpro"), "--out", str(everything)]) == 0
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert {path: path.stat().st_mtime_ns for path in logs} == logs
-    assert {name: read(everything / "out" / f"{name}.json") for name in documents} == documents
+    assert {name: read(everything / "results-smoke" / f"{name}.json") for name in documents} == documents
     assert "postpro: IAE-Net" in capsys.readouterr().out
 
 
@@ -97,13 +97,10 @@ def test_what_is_finished_is_not_done_again(everything, capsys):
 
 @pytest.fixture
 def small(tmp_path):
-    """A folder with one table of three rows, one of them with two seeds."""
-    folder = tmp_path / "experiments"
-    (folder / "settings").mkdir(parents=True)
-    for name in ("common", "burgers"):
-        shutil.copy(FOLDER / "settings" / f"{name}.yaml", folder / "settings")
-    shutil.copy(FOLDER / "published.toml", folder)
-    table = yaml.safe_load((FOLDER / "burgers1.yaml").read_text())
+    """A folder with one table of three rows, each with two seeds; its settings are those of the package."""
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    table = yaml.safe_load((TABLES / "burgers1.yaml").read_text())
     table["presets"] = {"smoke": {"epochs": 3, "share": 0.4, "rates": [0.001, 0.003], "seeds": [0, 1]}}
     write_table(folder, table)
     return folder
@@ -129,10 +126,10 @@ def test_killed_and_continued_is_as_never_stopped(small, tmp_path):
     table["presets"]["smoke"] |= {"epochs": 6, "rates": [0.003], "config": {"save_seconds": 0.0}}
     write_table(small, table)
     calm = tmp_path / "calm"
-    whole = reproduce(["burgers1"], "smoke", Folders.of(small, "smoke", calm / "out", calm))[0]
+    whole = reproduce(["burgers1"], "smoke", Folders.of(calm, "smoke", tables=small))[0]
     work, words = tmp_path / "work", tmp_path / "words.txt"
-    shutil.copytree(calm / "smoke" / "data", work / "smoke" / "data")
-    again = [*command("burgers1"), "--folder", small, "--out", tmp_path / "out", "--work", work]
+    shutil.copytree(calm / "work" / "smoke" / "data", work / "smoke" / "data")
+    again = [*command("burgers1"), "--folder", small, "--out", tmp_path, "--work", work]
     stops = 0
     for wanted in (0, 1):  # in the first row, and after it
         process = start(run_command, again, words)
@@ -151,7 +148,7 @@ def test_killed_and_continued_is_as_never_stopped(small, tmp_path):
     assert finish(start(run_command, again, words)) == 0, words.read_text()
     assert {path: path.stat().st_mtime_ns for path in kept} == kept  # finished rows were left alone
     assert rows_done(work) == ["fno-seed-0.json", "iae-net-seed-0.json"]
-    assert figures(read(tmp_path / "out" / "burgers1.json")) == figures(whole)
+    assert figures(read(tmp_path / "results-smoke" / "burgers1.json")) == figures(whole)
 
 
 def test_rows_side_by_side_are_as_one_after_the_other(small, tmp_path):
@@ -159,11 +156,11 @@ def test_rows_side_by_side_are_as_one_after_the_other(small, tmp_path):
     write_table(small, table | {"presets": {"smoke": {"epochs": 1}}})
     after, beside = tmp_path / "after", tmp_path / "beside"
     shown = []
-    one = reproduce(["burgers1"], "smoke", Folders.of(small, "smoke", after / "out", after))[0]
-    folders = Folders.of(small, "smoke", beside / "out", beside)
+    one = reproduce(["burgers1"], "smoke", Folders.of(after, "smoke", tables=small))[0]
+    folders = Folders.of(beside, "smoke", tables=small)
     two = reproduce(["burgers1"], "smoke", folders, 1, lambda *where: shown.append(where), rows_at_once=2)[0]
     assert figures(two) == figures(one)
-    assert (beside / "out" / "burgers1-samples.png").exists()
+    assert (beside / "results-smoke" / "burgers1-samples.png").exists()
     assert any("burgers1, FNO" in note for _, _, note in shown)
     assert max(done for done, _, note in shown if not note.startswith("generating")) > 0
 
@@ -172,7 +169,7 @@ def test_an_error_in_a_row_beside_others_is_said(small, tmp_path, capsys):
     table = yaml.safe_load((small / "burgers1.yaml").read_text())
     table["rows"]["IAE-Net"]["model"]["skips"] = "some"
     write_table(small, table)
-    folders = ["--folder", str(small), "--out", str(tmp_path / "out"), "--work", str(tmp_path)]
+    folders = ["--folder", str(small), "--out", str(tmp_path)]
     assert main([*command("burgers1"), *folders, "--rows", "2"]) == 2
     assert "skips must be 'dense', 'residual' or 'none', got 'some'" in capsys.readouterr().err
     assert main([*command("burgers1"), *folders, "--rows", "0"]) == 2
@@ -180,17 +177,17 @@ def test_an_error_in_a_row_beside_others_is_said(small, tmp_path, capsys):
 
 
 def test_a_plan_is_kept_and_gone_on_with(small, tmp_path):
-    folders = Folders.of(small, "smoke", tmp_path / "out", tmp_path)
+    folders = Folders.of(tmp_path, "smoke", tables=small)
     first = reproduce(["burgers1"], "smoke", folders)[0]
     row = next(row for row in first["rows"] if row["name"] == "GT")
     assert set(row["tried"]) == {"0.001", "0.003"}
     assert row["tried"][f"{row['rate']:g}"] == min(row["tried"].values())
-    plans = list((tmp_path / "smoke" / "runs").glob("galerkin-*/plan.json"))
+    plans = list((tmp_path / "work" / "smoke" / "runs").glob("galerkin-*/plan.json"))
     assert len(plans) == 1
     assert not list(plans[0].parent.glob("rate-*"))  # trials are forgotten
     plan = {**read(plans[0]), "epochs": 2, "rate": 0.001}
     plans[0].write_text(json.dumps(plan))
-    for path in [*(tmp_path / "smoke" / "burgers1").glob("gt-*.json")]:
+    for path in [*(tmp_path / "work" / "smoke" / "burgers1").glob("gt-*.json")]:
         path.unlink()
     for path in plans[0].parent.glob("seed-*"):
         shutil.rmtree(path)
@@ -203,19 +200,38 @@ def test_a_row_that_diverges_has_no_figure_and_stops_nobody(small, tmp_path):
     table["presets"]["smoke"] = {"epochs": 2}
     table["rows"]["GT"]["config"] = {"clip": 0.0, "optimizer": {"name": "adamw", "weight_decay": 1.0e30}}
     write_table(small, table)
-    found = reproduce(["burgers1"], "smoke", Folders.of(small, "smoke", tmp_path / "out", tmp_path))[0]
+    found = reproduce(["burgers1"], "smoke", Folders.of(tmp_path, "smoke", tables=small))[0]
     rows = {row["name"]: row for row in found["rows"]}
     assert rows["GT"]["errors"] == {}
     assert "diverged" in rows["GT"]["seeds"][0]
     assert rows["IAE-Net"]["errors"]
-    assert "Diverged, and so without a figure: GT." in (tmp_path / "out" / "burgers1.md").read_text()
+    assert "Diverged, and so without a figure: GT." in (tmp_path / "results-smoke" / "burgers1.md").read_text()
 
 
-def test_only_cpu_results_go_to_the_project(small):
-    for preset, place in (("cpu", "results"), ("smoke", "results-smoke"), ("paper", "results-paper")):
-        folders = Folders.of(small, preset)
-        assert folders.results == small / place
-        assert folders.readme == (small / "README.md" if preset == "cpu" else small / place / "README.md")
+def test_only_cpu_results_are_listed_beside_the_folder():
+    for preset, name in (("cpu", "results"), ("smoke", "results-smoke"), ("paper", "results-paper")):
+        folders = Folders.of(COMMITTED, preset)
+        assert folders.results == COMMITTED / name
+        assert folders.readme == (COMMITTED / "README.md" if preset == "cpu" else COMMITTED / name / "README.md")
+
+
+def test_the_committed_list_is_what_the_command_writes(tmp_path):
+    folders = Folders.of(COMMITTED, "cpu")
+    write_readme(folders.tables, folders.results, tmp_path / "README.md", "cpu")
+    assert (tmp_path / "README.md").read_text() == folders.readme.read_text()
+
+
+def test_tables_come_with_the_package_and_results_stay_in_the_working_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["reproduce", "--list"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in listed] == NAMES
+    assert listed[2].endswith("Burgers' equation, viscosity 0.1, 1000 training samples")
+    assert list(tmp_path.iterdir()) == []
+    assert main([*command("burgers1")]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["reproduced"]
+    assert {path.name for path in (tmp_path / "reproduced").iterdir()} == {"results-smoke", "work"}
+    assert (tmp_path / "reproduced" / "results-smoke" / "burgers1.html").is_file()
 
 
 # ------------------------------------------------------------------ the paper's sizes start
@@ -223,14 +239,14 @@ def test_only_cpu_results_go_to_the_project(small):
 
 def test_check_takes_a_step_of_each_row(small, tmp_path, capsys):
     arguments = ["reproduce", "burgers1", "--preset", "paper", "--check", "--folder", str(small)]
-    assert main([*arguments, "--work", str(tmp_path)]) == 0
+    assert main([*arguments, "--out", str(tmp_path)]) == 0
     assert capsys.readouterr().out == "burgers1: 3 rows start\n"
-    assert not (tmp_path / "paper" / "runs").exists()
+    assert not (tmp_path / "work" / "paper" / "runs").exists()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in NAMES if load_table(FOLDER, name).rows])
+@pytest.mark.parametrize("name", [name for name in NAMES if load_table(name).rows])
 def test_paper_preset_starts(name, tmp_path, capsys):
-    arguments = ["reproduce", name, "--preset", "paper", "--check", "--folder", str(FOLDER)]
-    assert main([*arguments, "--work", str(tmp_path)]) == 0
+    arguments = ["reproduce", name, "--preset", "paper", "--check", "--work", str(tmp_path)]
+    assert main(arguments) == 0
     assert f"{name}: " in capsys.readouterr().out

@@ -1,7 +1,6 @@
 """Descriptions of tables: what is refused, what is shared, and that those of this project are whole."""
 
 import shutil
-from pathlib import Path
 
 import pytest
 import yaml
@@ -12,12 +11,11 @@ from iaenet.experiments.derived import IRREGULAR
 from iaenet.experiments.plan import TEST_SEED, TRAINING_SEED, jobs
 from iaenet.experiments.published_figures import published
 from iaenet.experiments.run import chosen
-from iaenet.experiments.table import PRESETS, load_table, table_names
+from iaenet.experiments.table import PRESETS, TABLES, load_table, table_names
 from iaenet.models.registry import model_class
 
-FOLDER = Path(__file__).parents[2] / "experiments"
-TABLES = [load_table(FOLDER, name) for name in table_names(FOLDER)]
-MEASURED = [table for table in TABLES if table.rows]
+DESCRIBED = [load_table(name) for name in table_names()]
+MEASURED = [table for table in DESCRIBED if table.rows]
 # As the paper names them; burgers1 and its kin are the tables behind the figure over viscosities.
 EXPECTED = """burgersbenchmark burgersinviscid burgers001 burgers01 burgers1 burgers10 viscosity burgersnonuniform
 darcybenchmark darcytriangular scatteringbenchmarkforward scatteringbenchmarkinverse scatteringmixed
@@ -28,8 +26,7 @@ transformerarchitecture linear postpro modelevaluationtimes summary"""
 @pytest.fixture
 def folder(tmp_path):
     """A copy to spoil."""
-    shutil.copytree(FOLDER, tmp_path / "experiments", ignore=shutil.ignore_patterns("work", "results*"))
-    return tmp_path / "experiments"
+    return shutil.copytree(TABLES, tmp_path / "tables")
 
 
 def change(folder, name, edit):
@@ -62,7 +59,7 @@ def change(folder, name, edit):
 def test_mistakes_are_named(folder, edit, message):
     change(folder, "burgers1", edit)
     with pytest.raises(InvalidInputError, match=message):
-        load_table(folder, "burgers1")
+        load_table("burgers1", folder)
 
 
 @pytest.mark.parametrize(
@@ -88,18 +85,34 @@ def test_mistakes_in_what_is_handed_on_are_named_by_the_command(folder, tmp_path
 
 def test_unknown_tables_and_folders_are_named(folder, tmp_path, capsys):
     assert main(["reproduce", "burgers2", "--folder", str(folder)]) == 2
-    assert "no table 'burgers2'" in capsys.readouterr().err
+    assert "no table 'burgers2'; did you mean burgers1" in capsys.readouterr().err
+    assert main(["reproduce", "heat"]) == 2
+    assert "no table 'heat'; there are all, burgers001, burgers01" in capsys.readouterr().err
+    assert main(["reproduce"]) == 2
+    assert "iaenet reproduce --list" in capsys.readouterr().err
     assert main(["reproduce", "all", "--folder", str(tmp_path / "nowhere")]) == 2
-    assert "there is no table in" in capsys.readouterr().err
+    assert "there is no table (NAME.yaml) in" in capsys.readouterr().err
+
+
+def test_a_table_of_ones_own_needs_one_file(tmp_path):
+    (tmp_path / "mine.yaml").write_text(
+        "title: Mine\nsetting: burgers\nrows: {IAE-Net: {model: {name: iaenet}}}\npresets: {smoke: {epochs: 2}}\n"
+    )
+    mine = load_table("mine", tmp_path)
+    assert (mine.preset("smoke").epochs, mine.preset("smoke").samples) == (2, [8, 2, 2])
+    assert published(mine, tmp_path).errors == {}
+    (tmp_path / "settings").mkdir()
+    (tmp_path / "settings" / "common.yaml").write_text("presets: {smoke: {samples: [5, 1, 1]}}\n")
+    assert load_table("mine", tmp_path).preset("smoke").samples == [5, 1, 1]  # its own settings come first
 
 
 # ------------------------------------------------------------------ the tables of the project
 
 
 def test_every_published_table_is_described():
-    assert {table.name for table in TABLES} == set(EXPECTED.split())
-    for table in TABLES:
-        known = published(FOLDER, table)
+    assert {table.name for table in DESCRIBED} == set(EXPECTED.split())
+    for table in DESCRIBED:
+        known = published(table)
         if table.kind in ("errors", "times"):
             assert known.note, f"{table.name} is not in published.toml"
             named = {row.published or name for name, row in table.rows.items()}
@@ -122,7 +135,7 @@ def test_every_preset_has_a_plan(table, preset):
     if preset == "cpu" and table.kind == "errors":
         assert len(next(job for job in planned if job.row == table.reference).seeds) >= 2
     if preset == "paper":
-        known = published(FOLDER, table)
+        known = published(table)
         config = planned[0].training.made(500, 1e-3, 0)
         assert (config.optimizer.name, config.schedule.name) == ("adam", "plateau")
         dimension = 2 if table.problem in ("darcy", "scattering", "ct-ellipses") else 1
@@ -143,7 +156,7 @@ def test_cpu_preset_takes_at_most_eight_hours_of_two_cores():
 
 def test_rows_that_tables_share_are_trained_once():
     names = {
-        table: next(job.training.name for job in jobs(load_table(FOLDER, table), "cpu") if job.row == row)
+        table: next(job.training.name for job in jobs(load_table(table), "cpu") if job.row == row)
         for table, row in {
             "burgersdeep": "IAE-Net",
             "linear": "IAE-Net",
@@ -158,19 +171,19 @@ def test_rows_that_tables_share_are_trained_once():
 
 
 def test_a_name_changes_with_anything_that_changes_the_training(folder):
-    before = {job.row: job.training.name for job in jobs(load_table(folder, "burgers1"), "cpu")}
+    before = {job.row: job.training.name for job in jobs(load_table("burgers1", folder), "cpu")}
     change(folder, "burgers1", lambda t: t["rows"]["FNO"]["model"].update(width=8))
-    after = {job.row: job.training.name for job in jobs(load_table(folder, "burgers1"), "cpu")}
+    after = {job.row: job.training.name for job in jobs(load_table("burgers1", folder), "cpu")}
     assert before["FNO"] != after["FNO"]
     assert before["GT"] == after["GT"]
     change(folder, "burgers1", lambda t: t.update(presets={"cpu": {"budget": 5.0}}))
-    assert jobs(load_table(folder, "burgers1"), "cpu")[1].training.name != after["GT"]
+    assert jobs(load_table("burgers1", folder), "cpu")[1].training.name != after["GT"]
 
 
 def test_parts_come_before_what_is_made_of_them():
-    names = [table.name for table in chosen(["viscosity"], FOLDER)]
+    names = [table.name for table in chosen(["viscosity"])]
     assert set(names) == {"burgersinviscid", "burgers001", "burgers01", "burgers1", "burgers10", "viscosity"}
     assert names[-1] == "viscosity"
-    rest = [table.name for table in chosen(["viscosity"], FOLDER, measured=lambda name: name != "burgers10")]
+    rest = [table.name for table in chosen(["viscosity"], measured=lambda name: name != "burgers10")]
     assert rest == ["burgers10", "viscosity"]
-    assert load_table(FOLDER, "summary").parts[IRREGULAR] == "burgersnonuniform"
+    assert load_table("summary").parts[IRREGULAR] == "burgersnonuniform"

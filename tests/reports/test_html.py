@@ -12,6 +12,8 @@ from iaenet.data.file_writer import write_dataset
 from iaenet.data.problems.problem import Channel
 from iaenet.errors import InvalidInputError
 from iaenet.reports.html import write_report
+from iaenet.reports.result_plots import draw_comparison
+from iaenet.training.run_folder import RunFolder
 from tests.sizes import sizes
 
 SMALL = sizes(post=4)
@@ -24,14 +26,16 @@ def runs(tmp_path_factory):
     generator = torch.Generator().manual_seed(0)
     pairs, splits = [], []
     for i in range(20):
-        grid = Discretization.uniform(32, periodic=True)
-        wave = torch.sin(2 * torch.pi * (grid.points + torch.rand(1, generator=generator))).float()
-        pairs.append((Field(grid, wave), Field(grid, wave**2)))
-        splits.append("train" if i < 12 else "validation" if i < 16 else "test")
+        shift = torch.rand(1, generator=generator)
+        for size in (32, 48):
+            grid = Discretization.uniform(size, periodic=True)
+            wave = torch.sin(2 * torch.pi * (grid.points + shift)).float()
+            pairs.append((Field(grid, wave), Field(grid, wave**2)))
+            splits.append("train" if i < 12 else "validation" if i < 16 else "test")
     data = folder / "a<b>.h5"
     write_dataset(data, pairs, splits=splits, inputs=[Channel("a")], outputs=[Channel("u")])
     for name, model in (("ours", {"name": "iaenet", **SMALL}), ("fno", {"name": "fno", "width": 8, "modes": 4})):
-        iaenet.fit(model, data, folder / name, epochs=2, threads=1)
+        iaenet.fit(model, data, folder / name, resolution=32, epochs=2, threads=1)
         assert main(["evaluate", str(folder / name), "--samples", "1"]) == 0
     assert main(["certify", str(folder / "ours"), "--samples", "2"]) == 0
     return folder
@@ -42,7 +46,7 @@ def test_page_is_complete_and_fetches_nothing(runs):
     text = (runs / "report.html").read_text()
     assert not re.findall(r"""(?:src|href)=["'](?!data:|#)""", text)
     assert "http" not in text
-    assert text.count("data:image/png;base64,") == 5 + 4  # certificate, errors, samples, worst, curves
+    assert text.count("data:image/png;base64,") == 1 + 5 + 4  # all; certificate, errors, samples, worst, curves
     assert "Ours &lt;and&gt; others" in text
     assert "a&lt;b&gt;.h5" in text
     assert "<b>.h5" not in text
@@ -51,10 +55,32 @@ def test_page_is_complete_and_fetches_nothing(runs):
     assert errors, "the lowest error of each column is marked"
 
 
+def test_no_column_is_cut_on_a_screen_of_1280_pixels(runs):
+    write_report([runs / "ours", runs / "fno"], runs / "report.html")
+    text = (runs / "report.html").read_text()
+    assert text.count("<table") == text.count('<div class="scroll"><table')  # what is wider still can be scrolled to
+    assert ".scroll { overflow-x: auto; }" in text
+    assert int(re.search(r"body {[^}]*max-width: (\d+)px", text).group(1)) >= 1280
+
+
+def test_all_runs_in_one_picture(runs):
+    rows = {run: RunFolder(runs / run).read_json("evaluation/evaluation.json")["rows"] for run in ("ours", "fno")}
+    ax = draw_comparison(rows, training=32).axes[0]
+    for name, found in rows.items():
+        line = next(line for line in ax.get_lines() if line.get_label() == name)
+        grids = [row for row in found if row["resolution"] is not None]
+        assert line.get_xdata().tolist() == [row["points"][1] for row in grids]
+        assert line.get_ydata().tolist() == [row["relative_l2"]["mean"] for row in grids]
+    assert "trained on 32" in [line.get_label() for line in ax.get_lines()]
+    refusing = [{"on": "64", "resolution": 64, "points": [64, 64], "refused": "no"}, *rows["fno"]]
+    assert draw_comparison({"ours": rows["ours"], "bound": refusing}) is not None
+    assert draw_comparison({"one": rows["ours"][:1], "none": []}) is None
+
+
 def test_figures_are_those_of_the_evaluation(runs):
     write_report([runs / "ours"], runs / "one.html")
     text = (runs / "one.html").read_text()
-    rows = iaenet.training.run_folder.RunFolder(runs / "ours").read_json("evaluation/evaluation.json")["rows"]
+    rows = RunFolder(runs / "ours").read_json("evaluation/evaluation.json")["rows"]
     for row in rows:
         assert f"<td>{row['relative_l2']['mean']:.3g}</td>" in text
 

@@ -108,21 +108,20 @@ def field_texts(docstring: str, names: list[str]) -> dict[str, str]:
     ...         Default 1.
     ...     low, high: the range.
     ...     ''', ["speed", "low", "high"])
-    {'speed': 'c. Default 1.', 'low': 'low, high: the range.', 'high': 'See --low.'}
+    {'speed': 'c. Default 1.', 'low': 'low, high: the range.', 'high': 'low, high: the range.'}
     """
     texts: dict[str, str] = {}
-    current = ""
+    current: list[str] = []
     for line in docstring.splitlines():
         start = re.match(r"\s*((?:\w+, )*\w+): (.*)", line)
         found = start.group(1).split(", ") if start else []
         if start and set(found) <= set(names):
-            current = found[0]
-            texts[current] = start.group(2) if len(found) == 1 else line.strip()
-            texts |= dict.fromkeys(found[1:], f"See --{current}.")
-        elif current and line.strip():
-            texts[current] += f" {line.strip()}"
+            current = found
+            texts |= dict.fromkeys(found, start.group(2) if len(found) == 1 else line.strip())
+        elif line.strip():
+            texts |= {name: f"{texts[name]} {line.strip()}" for name in current}
         else:
-            current = ""
+            current = []
     return texts
 
 

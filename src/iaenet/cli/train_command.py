@@ -172,12 +172,16 @@ def _model_parser(name: str, parser: Any, prefix: str = "") -> Any:
     maker = model_class(name)
     hints = {**get_type_hints(maker.for_data), **get_type_hints(maker.__init__)}
     taken = {**inspect.signature(maker.for_data).parameters, **inspect.signature(maker.__init__).parameters}
+    said = "\n\n".join(each.__doc__ or "" for each in (maker.for_data, *maker.__mro__[::-1])).replace("`", "")
+    texts = {"preset": "size by name, whose numbers replace the defaults below.", **field_texts(said, list(taken))}
     for key, parameter in taken.items():
         kind = PARTS.get(key) or hints.get(key, str)
         if key in (*FROM_DATA, "data", "options") or not (key in PARTS or _is_plain(kind)):
             continue
-        text = "" if parameter.default is parameter.empty else f"Default {parameter.default}, or as the preset says."
-        parser.add_argument(f"--{prefix}{key}", type=kind | None, default=None, help=text)
+        text = texts.get(key, "")
+        if "Default" not in text and parameter.default not in (parameter.empty, None):
+            text += f" Default {str(parameter.default).lower()}."
+        parser.add_argument(f"--{prefix}{key}", type=kind | None, default=None, help=text.strip())
     return parser
 
 

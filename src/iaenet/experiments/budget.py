@@ -1,6 +1,6 @@
 """How many epochs fit into the time that every row gets.
 
-The number is fixed before the training and kept, so that a training which was stopped goes on to the same end, and so
+The number is fixed before the training and kept, so that a training which was stopped resumes to the same end, and so
 that the same seed gives the same weights on any machine that is told the number. It is found by the processor's time,
 which other work on the machine hardly changes; the training itself may then take longer by the clock on the wall.
 """

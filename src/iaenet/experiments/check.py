@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ HUGE = 10**8  # parameters from which a network is built without memory for them
 Progress = Callable[..., None]
 
 
-def check(names: Sequence[str], preset: str, folder: Path, work: Path, progress: Progress | None = None) -> list[str]:
+def check(
+    names: Sequence[str], preset: str, folder: Traversable, work: Path, progress: Progress | None = None
+) -> list[str]:
     """Build the data plan and the models of every row, and take a training step; a line for each table."""
     lines, seen = [], set()
     planned = {table.name: jobs(table, preset) for table in chosen(names, folder) if table.rows}

@@ -1,4 +1,4 @@
-"""The data of a training or of a test, made when they are first asked for."""
+"""The data of a training or of a test, generated when they are first needed."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -66,8 +66,8 @@ class Material:
         held = [i for i, split in enumerate(splits) if split == "validation"][:few]
         return Material(self.data.subset(train + held), None, len(train), len(held))
 
-    def asked(self, operator: Ask) -> Ask:
-        """The trained network as a map from functions on any points that it can be asked about."""
+    def as_operator(self, operator: Ask) -> Ask:
+        """The trained network as a map between functions on any points."""
         if self.bring is None:
             return operator
         bring = self.bring
@@ -88,10 +88,10 @@ def material(training: Training, folder: Path, workers: int = 1, note: Note | No
     if training.inputs == "given":
         return Material(whole, None, len(train), len(held))
     on_grid = training.inputs == "extended"
-    place, to = (grid_of(train), extended) if on_grid else (fixed_sensors(train), interpolate)
+    points, to = (grid_of(train), extended) if on_grid else (fixed_sensors(train), interpolate)
 
     def bring(field: Field) -> Field:
-        return to(field, place)
+        return to(field, points)
 
     pairs, checks = ([(bring(given), wanted) for given, wanted in part] for part in (train, held))
     return Material(pairs, checks, len(train), len(held), bring)
@@ -106,11 +106,11 @@ def extended(field: Field, target: Discretization) -> Field:
     [1.0, 2.0]
     """
     source = field.discretization
-    x, place = torch.unique(source.points[:, 0].round(decimals=9), return_inverse=True)
+    x, column = torch.unique(source.points[:, 0].round(decimals=9), return_inverse=True)
     wanted, back = torch.unique(target.points[:, 0].round(decimals=9), return_inverse=True)
     values = field.values if field.batched else field.values[None]
-    total = values.new_zeros(len(values), len(x), field.channels).index_add(1, place, values)
-    mean = total / torch.bincount(place).to(values)[:, None]  # the sides meet in some x
+    total = values.new_zeros(len(values), len(x), field.channels).index_add(1, column, values)
+    mean = total / torch.bincount(column).to(values)[:, None]  # the sides meet in some x
     bounds = [source.bounds[0].tolist()]
     line, at = (Discretization.points(points[:, None], bounds=bounds) for points in (x, wanted))
     found = interpolate(Field.unchecked(line, mean), at).values[:, back]

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from iaenet.experiments.result import Result
-
-MARKS = "os^Dv<>P*X"
+from iaenet.reports.result_plots import MARKS
 
 
 def draw(result: Result) -> Any:
@@ -30,9 +29,9 @@ def _errors(result: Result) -> Any:
         strict=True,
     ):
         for row in result["rows"]:
-            places = [place for place, column in enumerate(columns) if column in row[key]]
-            values = [row[key][columns[place]] for place in places]
-            _line(ax, places, values, row["name"], colours, result["reference"])
+            positions = [position for position, column in enumerate(columns) if column in row[key]]
+            values = [row[key][columns[position]] for position in positions]
+            _line(ax, positions, values, row["name"], colours, result["reference"])
         if mark in columns and any(row[key] for row in result["rows"]):
             ax.axvline(columns.index(mark), color="0.6", linewidth=0.8, linestyle="--", zorder=0)
         ax.set_xticks(range(len(columns)), columns)
@@ -47,7 +46,7 @@ def _blocks(result: Result) -> Any:
     rows = [row for row in result["rows"] if row["at"] is not None]
     for key, at, name, style in (("errors", home, "measured here", "o-"), ("published", trained, "published", "s--")):
         shown = [(row["at"], row[key][at]) for row in rows if at in row[key]]
-        ax.plot([place for place, _ in shown], [value for _, value in shown], style, markersize=6, label=name)
+        ax.plot([position for position, _ in shown], [value for _, value in shown], style, markersize=6, label=name)
     ax.set_xticks([row["at"] for row in rows])
     ax.set_xlabel("blocks")
     return _finished(figure, [ax], "relative L2 error", ax)
@@ -81,7 +80,7 @@ def _times(result: Result) -> Any:
     for ax, key, title in zip(axes, ("train", "test"), ("seconds for an epoch", "seconds for inference"), strict=True):
         for shift, what, colour in ((-0.2, "measured here", "tab:blue"), (0.2, "published (GPU)", "0.7")):
             values = [row[key] if shift < 0 else row["published"].get(key, 0.0) for row in result["rows"]]
-            ax.barh([place + shift for place in range(len(names))], values, height=0.38, label=what, color=colour)
+            ax.barh([position + shift for position in range(len(names))], values, height=0.38, label=what, color=colour)
         ax.set_yticks(range(len(names)), names, fontsize=8)
         ax.invert_yaxis()
         ax.set_xscale("log")
@@ -94,7 +93,7 @@ def _times(result: Result) -> Any:
 
 def _line(
     ax: Any,
-    places: Sequence[float],
+    positions: Sequence[float],
     values: Sequence[float],
     name: str,
     colours: Mapping[str, tuple[Any, str]],
@@ -106,7 +105,7 @@ def _line(
     width = 2.4 if name == reference else 1.3
     face = "white" if style == ":" else colour
     ax.plot(
-        places,
+        positions,
         values,
         style,
         marker=mark,

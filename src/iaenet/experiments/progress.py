@@ -1,4 +1,4 @@
-"""Progress over everything that was asked for, in one line."""
+"""Progress over all rows, in one line."""
 
 from collections.abc import Callable
 from typing import Any

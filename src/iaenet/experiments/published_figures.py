@@ -2,11 +2,11 @@
 
 import tomllib
 from dataclasses import dataclass, field
-from pathlib import Path
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from iaenet.errors import InvalidInputError
-from iaenet.experiments.table import Row, Table
+from iaenet.experiments.table import TABLES, Row, Table
 
 Figures = dict[int, float]  # by column
 
@@ -28,13 +28,11 @@ class Published:
         return {trained: figures[row.published_column]} if row.published_column in figures else {}
 
 
-def published(folder: Path, table: Table) -> Published:
-    """What published.toml in the folder has of a table."""
+def published(table: Table, folder: Traversable = TABLES) -> Published:
+    """What published.toml in the folder has of a table; nothing if there is no such file."""
     path = folder / "published.toml"
     try:
-        found = tomllib.loads(path.read_text())
-    except FileNotFoundError:
-        raise InvalidInputError(f"there is no {path}") from None
+        found = tomllib.loads(path.read_text()) if path.is_file() else {}
     except tomllib.TOMLDecodeError as error:
         raise InvalidInputError(f"{path}: {error}") from None
     name = table.published or table.name
@@ -49,7 +47,7 @@ def published(folder: Path, table: Table) -> Published:
     return Published(part.get("note", ""), tuple(columns), errors, part.get("times", {}))
 
 
-def _part(found: dict[str, Any], name: str, path: Path, table: Table) -> dict[str, Any]:
+def _part(found: dict[str, Any], name: str, path: Traversable, table: Table) -> dict[str, Any]:
     if name not in found:
         raise InvalidInputError(f"{path} has no table {name!r}, which {table.name}.yaml names")
     part: dict[str, Any] = found[name]

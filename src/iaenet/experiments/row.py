@@ -31,8 +31,8 @@ MOST_DRAWN = 2  # of its rows in 2-D, where panels are large
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where work is kept, and how many processes make data."""
+class WorkFolder:
+    """Where data, runs and scores are kept, and how many processes generate data."""
 
     folder: Path
     workers: int = 1
@@ -64,28 +64,28 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-def finished(job: Job, seed: int, place: Place) -> dict[str, Any] | None:
-    """The scores of a row with a seed, if they are there and are what is asked for."""
-    found = read_json(place.result(job, seed))
+def finished(job: Job, seed: int, work: WorkFolder) -> dict[str, Any] | None:
+    """The scores of a row with a seed, if they are there and belong to this job."""
+    found = read_json(work.result(job, seed))
     return found if found is not None and found.get("key") == _key(job, seed) else None
 
 
-def run_row(job: Job, place: Place, part: Part, draw: bool) -> list[dict[str, Any]]:
+def run_row(job: Job, work: WorkFolder, part: Part, draw: bool) -> list[dict[str, Any]]:
     """Train and score a row with each of its seeds, from wherever an earlier try was stopped."""
     outcomes = []
     for seed in job.seeds:
-        outcome = finished(job, seed, place)
-        pictured = not draw or seed != job.seeds[0] or place.picture(job.table).exists()
+        outcome = finished(job, seed, work)
+        pictured = not draw or seed != job.seeds[0] or work.picture(job.table).exists()
         if outcome is None or not (pictured or "diverged" in outcome):
-            outcome = _run_seed(job, seed, place, part, draw and seed == job.seeds[0])
+            outcome = _run_seed(job, seed, work, part, draw and seed == job.seeds[0])
         outcomes.append(outcome)
     return outcomes
 
 
-def _run_seed(job: Job, seed: int, place: Place, part: Part, draw: bool) -> dict[str, Any]:
-    training, folder = job.training, place.run(job.training)
-    learnt = material(training, place.data, place.workers, part.note)
-    test = made(job.test, place.data, place.workers, part.note)
+def _run_seed(job: Job, seed: int, work: WorkFolder, part: Part, draw: bool) -> dict[str, Any]:
+    training, folder = job.training, work.run(job.training)
+    learnt = material(training, work.data, work.workers, part.note)
+    test = made(job.test, work.data, work.workers, part.note)
     folder.mkdir(parents=True, exist_ok=True)
     plan = planned(training, learnt, folder, part)
     config = training.made(plan["epochs"], plan["rate"], seed)
@@ -96,19 +96,19 @@ def _run_seed(job: Job, seed: int, place: Place, part: Part, draw: bool) -> dict
     try:
         operator = fit(training.model, run=run, config=config, progress=show, **learnt.options)
     except DivergedError as error:
-        return _keep({**outcome, "diverged": str(error)}, job, seed, place)
+        return _keep({**outcome, "diverged": str(error)}, job, seed, work)
     best = RunFolder(run).read_json("metrics.json")["best"]
     outcome |= {"best_epoch": best["epoch"], "validation": best["validation"], "seconds": training_seconds(run)}
     outcome["parameters"] = sum(parameter.numel() for parameter in operator.network.parameters())
     part.note(f"seed {seed}, scoring")
-    outcome |= score(learnt.asked(operator), test, job.home, job.interpolated)
+    outcome |= score(learnt.as_operator(operator), test, job.home, job.interpolated)
     if draw:
-        _draw(learnt, operator, test, job, place)
-    return _keep(outcome, job, seed, place)
+        _draw(learnt, operator, test, job, work)
+    return _keep(outcome, job, seed, work)
 
 
 def planned(training: Training, learnt: Material, folder: Path, part: Part) -> dict[str, Any]:
-    """Epochs, learning rate, and how they were found; written down, so that a training goes on as it began."""
+    """Epochs, learning rate, and how they were found; written down, so that a training resumes as it began."""
     plan = read_json(folder / "plan.json") or {}
     if "epochs" not in plan:
         part.note("measuring its speed")
@@ -133,20 +133,20 @@ def training_seconds(run: Path) -> float:
     return seconds
 
 
-def _draw(learnt: Material, operator: Any, test: Dataset, job: Job, place: Place) -> None:
+def _draw(learnt: Material, operator: Any, test: Dataset, job: Job, work: WorkFolder) -> None:
     part = test.select(resolution=job.home)
     count = DRAWN if part[0][1].discretization.dim == 1 else MOST_DRAWN
-    places = sorted({round(i * (len(part) - 1) / max(1, count - 1)) for i in range(min(count, len(part)))})
-    place.picture(job.table).parent.mkdir(parents=True, exist_ok=True)
-    save(draw_predictions(learnt.asked(operator), part, places), place.picture(job.table))
+    indices = sorted({round(i * (len(part) - 1) / max(1, count - 1)) for i in range(min(count, len(part)))})
+    work.picture(job.table).parent.mkdir(parents=True, exist_ok=True)
+    save(draw_predictions(learnt.as_operator(operator), part, indices), work.picture(job.table))
 
 
 def _key(job: Job, seed: int) -> str:
     return digest([job.training.name, job.test.name, job.home, job.interpolated, seed])
 
 
-def _keep(outcome: dict[str, Any], job: Job, seed: int, place: Place) -> dict[str, Any]:
-    path = place.result(job, seed)
+def _keep(outcome: dict[str, Any], job: Job, seed: int, work: WorkFolder) -> dict[str, Any]:
+    path = work.result(job, seed)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, outcome)
     return outcome

@@ -13,27 +13,27 @@ from iaenet.data.pool import pool
 from iaenet.experiments.data import made
 from iaenet.experiments.plan import Job
 from iaenet.experiments.progress import Whole
-from iaenet.experiments.row import Place, run_row
+from iaenet.experiments.row import WorkFolder, run_row
 
 Row = tuple[Job, bool]  # and whether its samples are drawn
 EVERY = 1.0  # seconds between two notes
 
 
-def side_by_side(rows: Sequence[Row], place: Place, processes: int, whole: Whole) -> None:
+def side_by_side(rows: Sequence[Row], work: WorkFolder, processes: int, whole: Whole) -> None:
     """Train and score rows, so many at a time; then they are found finished. Rows of one training stay together."""
     needed = {data.name: data for job, _ in rows for data in (job.training.data, job.test)}
     for data in needed.values():  # once, and not by two processes
-        made(data, place.data, place.workers, partial(whole.show, 0.0))
+        made(data, work.data, work.workers, partial(whole.show, 0.0))
     units: dict[str, list[Row]] = {}
     for job, draw in rows:
         units.setdefault(job.training.name, []).append((job, draw))
     with tempfile.TemporaryDirectory() as notes, _shown(Path(notes), whole):
-        task = partial(_run, list(units.values()), place, Path(notes))
+        task = partial(_run, list(units.values()), work, Path(notes))
         for _ in pool(processes)(task, range(len(units))):
             pass
 
 
-def _run(units: list[list[Row]], place: Place, notes: Path, number: int) -> None:
+def _run(units: list[list[Row]], work: WorkFolder, notes: Path, number: int) -> None:
     """The rows of one training, in a process that notes in a file how far it is."""
     unit, last = units[number], 0.0
 
@@ -47,7 +47,7 @@ def _run(units: list[list[Row]], place: Place, notes: Path, number: int) -> None
     whole = Whole(unit[0][0].weight, len(unit), note)
     for i, (job, draw) in enumerate(unit):
         part = whole.begin(f"{job.table}, {job.row}", 0.0 if i else job.weight)  # it is trained once
-        run_row(job, place, part, draw)
+        run_row(job, work, part, draw)
         part.end()
 
 

@@ -3,17 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any, Literal, get_args
 
 import yaml
 
-from iaenet.errors import InvalidInputError
+from iaenet.errors import InvalidInputError, no_such
 from iaenet.typed import typed
 
 Name = Literal["smoke", "cpu", "paper"]
 PRESETS: tuple[Name, ...] = get_args(Name)
-SETTINGS = "settings"  # folder of what several tables share
+TABLES = files("iaenet.experiments") / "tables"  # the paper's, which come with the package
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Row:
     published: the published row to compare with, if it has another name; `none` if there is none. Default: same name.
     published_table: the table of published.toml that has it, if not the table's own.
     published_column: its column that this row stands for, if not the table's `trained`.
-    at: place on the horizontal axis of the figure, in tables whose rows are points of a curve.
+    at: position on the horizontal axis of the figure, in tables whose rows are points of a curve.
     note: shown below the table.
     """
 
@@ -161,26 +162,35 @@ class Table:
         return {name: row for name, row in self.rows.items() if preset in row.presets}
 
 
-def table_names(folder: Path) -> list[str]:
-    """The tables that a folder describes."""
-    found = sorted(path.stem for path in folder.glob("*.yaml"))
+def table_names(folder: Traversable = TABLES) -> list[str]:
+    """The tables that a folder describes.
+
+    >>> table_names()[:4]
+    ['burgers001', 'burgers01', 'burgers1', 'burgers10']
+    """
+    found = (
+        sorted(path.name[:-5] for path in folder.iterdir() if path.name.endswith(".yaml")) if folder.is_dir() else []
+    )
     if not found:
-        raise InvalidInputError(
-            f"there is no table in {folder}; go to the folder of the project, or say where it is with --folder"
-        )
+        raise InvalidInputError(f"there is no table (NAME.yaml) in {folder}")
     return found
 
 
-def load_table(folder: Path, name: str) -> Table:
-    """The table NAME.yaml, with what it shares with others: settings/common.yaml, and the file that `setting` names."""
+def load_table(name: str, folder: Traversable = TABLES) -> Table:
+    """The table NAME.yaml, with what it shares with others: settings/common.yaml, and the file that `setting` names.
+
+    Settings that the folder does not have are those of the paper's tables.
+
+    >>> load_table("burgers1").title
+    "Burgers' equation, viscosity 0.1, 1000 training samples"
+    """
     path = folder / f"{name}.yaml"
     if not path.is_file():
-        raise InvalidInputError(f"no table {name!r} in {folder}; there are all, {', '.join(table_names(folder))}")
+        raise InvalidInputError(no_such("table", name, ["all", *table_names(folder)]))
     own = _read(path)
     setting = own.pop("setting", None)
     if setting is not None:
-        shared = _read(folder / SETTINGS / f"{setting}.yaml")
-        common = _read(folder / SETTINGS / "common.yaml")
+        shared, common = (_setting(one, folder) for one in (setting, "common"))
         common["presets"] = {key: one for key, one in common["presets"].items() if key in shared.get("presets", {})}
         both = merged(common, shared)
         if own.get("kind") == "times":  # what others say of their training does not concern it
@@ -213,11 +223,16 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _setting(name: str, folder: Traversable) -> dict[str, Any]:
+    found = [path for one in (folder, TABLES) if (path := one / "settings" / f"{name}.yaml").is_file()]
+    if not found:
+        raise InvalidInputError(f"there is no {folder / 'settings' / name}.yaml")
+    return _read(found[0])
+
+
+def _read(path: Traversable) -> dict[str, Any]:
     try:
         found = yaml.safe_load(path.read_text())
-    except FileNotFoundError:
-        raise InvalidInputError(f"there is no {path}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InvalidInputError(f"{path} cannot be read: {error}") from None
     if not isinstance(found, dict):

@@ -10,27 +10,25 @@ from iaenet.experiments.data import made, material
 from iaenet.experiments.machine import machine
 from iaenet.experiments.plan import Job, digest
 from iaenet.experiments.progress import Part
-from iaenet.experiments.row import Place, read_json, write_json
+from iaenet.experiments.row import WorkFolder, read_json, write_json
 from iaenet.models.registry import build
 
 EPOCH = 1000  # samples of an epoch in the published table
 ROUNDS = 3  # of inference; the best counts
 
 
-def time_row(job: Job, place: Place, part: Part) -> dict[str, Any]:
+def time_row(job: Job, work: WorkFolder, part: Part) -> dict[str, Any]:
     """Parameters, seconds for an epoch of 1000 samples, and for all test samples at once; kept once measured."""
-    path, key = place.result(job, job.seeds[0]), digest([job.training.name, job.test.name])
+    path, key = work.result(job, job.seeds[0]), digest([job.training.name, job.test.name])
     kept = read_json(path)
     if kept is not None and kept.get("key") == key:
         return kept
     training = job.training
     config = training.made(1, training.rates[0], 0)
     threads = torch.get_num_threads()
-    learnt = material(training, place.data, place.workers, part.note)
+    learnt = material(training, work.data, work.workers, part.note)
     given, _ = (
-        made(job.test, place.data, place.workers, part.note)
-        .select(resolution=job.home)
-        .batch(range(job.test.samples[2]))
+        made(job.test, work.data, work.workers, part.note).select(resolution=job.home).batch(range(job.test.samples[2]))
     )
     part.note("training steps")
     epoch = step_seconds(training, learnt) * EPOCH / config.batch_size

@@ -7,7 +7,7 @@ from itertools import combinations
 from iaenet.experiments.result import Result
 
 CLOSE = 1.02  # factor within which two errors count as equal
-MOST_NAMED = 4  # pairs of rows that changed places
+MOST_NAMED = 4  # pairs of rows that changed order
 WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
@@ -49,9 +49,9 @@ def first_place(errors: Mapping[str, float], reference: str, where: str = "") ->
     others = {name: error for name, error in errors.items() if name != reference}
     if not others:
         return f"{reference} has an error of {own:.3g}{where}."
-    place = 1 + sum(error < own for error in others.values())
+    rank = 1 + sum(error < own for error in others.values())
     best = min(others, key=lambda name: others[name])
-    if place == 1:
+    if rank == 1:
         foreign = [name for name in others if not name.startswith(reference)]
         also = ""
         if best not in foreign and foreign:
@@ -65,13 +65,13 @@ def first_place(errors: Mapping[str, float], reference: str, where: str = "") ->
     ahead = sorted((name for name in others if others[name] < own), key=lambda name: others[name])
     also = f" Also ahead: {', '.join(f'{name} ({others[name]:.3g})' for name in ahead[1:])}." if ahead[1:] else ""
     return (
-        f"{reference} comes {ordinal(place)} of {len(errors)}{where}: its error of {own:.3g} is "
+        f"{reference} comes {ordinal(rank)} of {len(errors)}{where}: its error of {own:.3g} is "
         f"{ratio_text(own / others[best])} times that of the first, {best} ({others[best]:.3g}).{also}"
     )
 
 
 def order_sentence(ours: Mapping[str, float], known: Mapping[str, float]) -> str:
-    """Whether the published order of the rows holds here, and which pairs changed places.
+    """Whether the published order of the rows holds here, and which pairs changed order.
 
     >>> order_sentence({"A": 1.0, "B": 2.0, "C": 3.0}, {"A": 0.1, "B": 0.2, "C": 0.3})
     "The paper's ranking holds: A, B, C."
@@ -138,11 +138,11 @@ def _of_times(result: Result) -> list[str]:
     for what, key in (("A training epoch", "train"), ("Inference", "test")):
         if own is None or fno is None:
             continue
-        place = 1 + sum(row[key] < own[key] for row in rows.values())
+        rank = 1 + sum(row[key] < own[key] for row in rows.values())
         known = [row["published"][key] for row in (own, fno) if key in row["published"]]
         published = f" (published: {ratio_text(known[0] / known[1])} times)" if len(known) == 2 else ""
         sentences.append(
-            f"{what} of {own['name']} takes {own[key]:.2g} s, {ordinal(place)} of {len(rows)}: "
+            f"{what} of {own['name']} takes {own[key]:.2g} s, {ordinal(rank)} of {len(rows)}: "
             f"{ratio_text(own[key] / fno[key])} times that of FNO{published}."
         )
         order = {name: row["published"][key] for name, row in rows.items() if key in row["published"]}
@@ -181,16 +181,16 @@ def _of_summary(result: Result) -> list[str]:
     return [*sentences, text + (f" Different: {'; '.join(other)}." if other else "")]
 
 
-def ordinal(place: int) -> str:
-    """A place in words.
+def ordinal(rank: int) -> str:
+    """A rank in words.
 
     >>> ordinal(1), ordinal(3), ordinal(21)
     ('first', 'third', '21st')
     """
-    if place <= len(WORDS):
-        return WORDS[place - 1]
-    ending = "th" if place % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
-    return f"{place}{ending}"
+    if rank <= len(WORDS):
+        return WORDS[rank - 1]
+    ending = "th" if rank % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
+    return f"{rank}{ending}"
 
 
 def ratio_text(ratio: float) -> str:

@@ -90,7 +90,7 @@ class DeepONet(SensorNetwork):
     Args:
         in_channels, out_channels: components of the input and output function.
         dim, periodic: of the output's domain.
-        sensors: number of input points, in `sensor_dim` dimensions (default `dim`).
+        sensors, sensor_dim: number of input points, and the dimension that they lie in (default `dim`).
         width: of both networks.
         branch_depth, trunk_depth: hidden layers of each.
         terms: p, products in the sum, for each output channel.

@@ -84,7 +84,7 @@ class DgFNO(Model):
     ) -> "DgFNO":
         """A network on a grid around the domain of the outputs.
 
-        `grid`: points along each axis. Default: as dense as the output points are in their domain, up to 64 in 2-D.
+        grid: points along each axis. Default: as dense as the output points are in their domain, up to 64 in 2-D.
         """
         given, wanted = data[0]
         place = wanted.discretization

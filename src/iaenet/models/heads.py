@@ -17,7 +17,11 @@ from iaenet.nn.pointwise import linear
 class FunctionToVector(Model):
     """`y = N(1/|Omega| int Psi(f)(x) dx)`: features of a function, integrated, then a network of fixed size.
 
-    Further options are those of `IAENet`.
+    Args:
+        in_channels: components of the input function.
+        outputs: numbers in y.
+        features: functions that are integrated, and width of N.
+        options: those of `IAENet`.
 
     >>> model = FunctionToVector(in_channels=1, outputs=3)
     >>> grid = Discretization.uniform(50)

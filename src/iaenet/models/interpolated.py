@@ -56,7 +56,8 @@ class Interpolated(Model):
     ) -> "Interpolated":
         """A network on a grid for such data, with its own preset and options.
 
-        `grid`: points along each axis. Default: those of the tensor grid that most inputs are on or, if most are on
+        network: resnet or unet. Default: that of the class.
+        grid: points along each axis. Default: those of the tensor grid that most inputs are on or, if most are on
         other points, about as many as input or output have.
         """
         name = network or cls.default

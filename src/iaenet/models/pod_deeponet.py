@@ -28,7 +28,7 @@ class PODDeepONet(SensorNetwork):
     Args:
         in_channels, out_channels: components of the input and output function.
         dim, periodic: of the output's domain.
-        sensors: number of input points, in `sensor_dim` dimensions (default `dim`).
+        sensors, sensor_dim: number of input points, and the dimension that they lie in (default `dim`).
         shape: points along each axis of the training outputs' grid, or `[n]` for n points that are no grid.
         modes: number of modes.
         width, depth: of the hidden layers of the branch, and how many.

@@ -43,8 +43,20 @@ class DecoderLayer(nn.Module):
         return nn.functional.silu(self.pointwise(a) + self.convolution(a, shape))
 
 
-class _Transformer(GridModel):
-    """A pointwise lift, attention layers, two narrowing Fourier layers and a pointwise projection."""
+class Transformer(GridModel):
+    """A pointwise lift, attention layers, two narrowing Fourier layers and a pointwise projection.
+
+    Args:
+        in_channels, out_channels: components of the input and output function.
+        dim: dimension d of the domain.
+        periodic: which axes are periodic; one flag, or one per axis.
+        grid: points along each axis of the latent grid; `for_data` takes that of the data.
+        width: channels of the encoder.
+        heads: heads of each attention layer; they share the channels.
+        layers: attention layers.
+        modes: highest frequency kept by the decoder on each axis.
+        decoder_width: channels of the decoder.
+    """
 
     presets = PRESETS
     attention: ClassVar[type[Attention]]
@@ -89,19 +101,8 @@ class _Transformer(GridModel):
         return self.project(a)
 
 
-class GalerkinTransformer(_Transformer):
+class GalerkinTransformer(Transformer):
     """`a_{l+1} = b + MLP(b)`, `b = a + Q int K~ V~^T` (`GalerkinAttention`), then a spectral decoder.
-
-    Args:
-        in_channels, out_channels: components of the input and output function.
-        dim: dimension d of the domain.
-        periodic: which axes are periodic; one flag, or one per axis.
-        grid: points along each axis of the latent grid; `for_data` takes that of the data.
-        width: channels of the encoder.
-        heads: heads of each attention layer; they share the channels.
-        layers: attention layers.
-        modes: highest frequency kept by the decoder on each axis.
-        decoder_width: channels of the decoder.
 
     >>> from iaenet import Discretization, Field
     >>> grid = Discretization.uniform(64, periodic=True)
@@ -113,7 +114,7 @@ class GalerkinTransformer(_Transformer):
     attention = GalerkinAttention
 
 
-class FourierTransformer(_Transformer):
+class FourierTransformer(Transformer):
     """As `GalerkinTransformer`, with `b = a + int (Q~(x) . K~(y)) V(y) dy` (`FourierAttention`).
 
     >>> from iaenet import Discretization, Field

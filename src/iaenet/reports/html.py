@@ -12,6 +12,8 @@ import jinja2
 import iaenet
 from iaenet.data.atomic import replacing
 from iaenet.errors import CorruptFileError, InvalidInputError
+from iaenet.reports.plots import png
+from iaenet.reports.result_plots import draw_comparison
 from iaenet.training.run_folder import RunFolder
 
 PICTURES = {
@@ -32,6 +34,7 @@ class Page:
     config: str
     model: str
     parameters: str
+    resolution: int | None = None  # trained on
     epochs: int = 0
     seconds: str = ""
     best: dict[str, Any] | None = None
@@ -51,6 +54,8 @@ def write_report(runs: Sequence[str | Path], path: str | Path, title: str | None
         raise InvalidInputError("a report needs at least one run folder")
     pages = [_page(Path(run), i) for i, run in enumerate(runs)]
     columns = list(dict.fromkeys(on for page in pages for on in page.errors))
+    trained = {page.resolution for page in pages}
+    figure = draw_comparison({page.name: page.rows for page in pages}, trained.pop() if len(trained) == 1 else None)
     numbers = {on: [page.errors[on] for page in pages if page.errors.get(on, "refused") != "refused"] for on in columns}
     environment = jinja2.Environment(loader=jinja2.PackageLoader("iaenet.reports"), autoescape=True, trim_blocks=True)
     environment.filters["figure"] = _figure
@@ -59,6 +64,7 @@ def write_report(runs: Sequence[str | Path], path: str | Path, title: str | None
         version=iaenet.__version__,
         runs=pages,
         columns=columns,
+        comparison=None if figure is None else base64.b64encode(png(figure)).decode(),
         best={on: min(found, key=float) for on, found in numbers.items() if found},
     )
     with replacing(path) as beside:
@@ -82,6 +88,7 @@ def _page(run: Path, number: int) -> Page:
         config=config.read_text() if config.is_file() else "",
         model=state["operator"]["model"]["name"] or "a network of your own",
         parameters=f"{sum(tensor.numel() for tensor in parts['weights'].values()):,}",
+        resolution=((state["operator"].get("metadata") or {}).get("data") or {}).get("resolution"),
         epochs=len(metrics.get("epochs", [])),
         seconds=_seconds(run / "log.jsonl"),
         best=metrics.get("best"),

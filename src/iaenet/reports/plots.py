@@ -41,13 +41,20 @@ def picture(dataset: Dataset, path: str | os.PathLike[str], samples: int = 3) ->
 
 
 def save(figure: Any, path: str | os.PathLike[str]) -> None:
-    """Write a matplotlib figure as PNG of 256 colours, which are enough, in full or not at all."""
+    """Write a matplotlib figure as PNG, in full or not at all."""
+    with replacing(path) as beside:
+        beside.write_bytes(png(figure))
+
+
+def png(figure: Any) -> bytes:
+    """A matplotlib figure as PNG of 256 colours, which are enough."""
     from PIL import Image
 
-    drawn = io.BytesIO()
+    drawn, packed = io.BytesIO(), io.BytesIO()
     figure.savefig(drawn, format="png", dpi=110, bbox_inches="tight", pad_inches=0.1)
-    with Image.open(drawn) as picture, replacing(path) as beside:
-        picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(beside, format="png", optimize=True)
+    with Image.open(drawn) as picture:
+        picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(packed, format="png", optimize=True)
+    return packed.getvalue()
 
 
 def draw_samples(dataset: Dataset, samples: int = 3) -> Any:
@@ -125,12 +132,12 @@ def _panels(dataset: Dataset, i: int) -> list[Panel]:
 
 
 def _draw_lines(ax: Any, panel: Panel) -> None:
-    for place, (name, (at, values)) in enumerate(panel.curves.items()):
+    for i, (name, (at, values)) in enumerate(panel.curves.items()):
         x = at.points[:, 0].numpy()
         order = np.argsort(x)
-        mark = {"marker": "o", "markersize": 3.0 - 0.4 * place} if len(x) <= FEW_POINTS else {}
+        mark = {"marker": "o", "markersize": 3.0 - 0.4 * i} if len(x) <= FEW_POINTS else {}
         # A finer one on top leaves the coarser one to be seen.
-        ax.plot(x[order], values[order], linewidth=2.2 / (1 + place), label=name, **mark)
+        ax.plot(x[order], values[order], linewidth=2.2 / (1 + i), label=name, **mark)
     ax.set_title(panel.channel, fontsize=9)
     ax.grid(alpha=0.25)
 

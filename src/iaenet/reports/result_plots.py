@@ -1,6 +1,6 @@
 """Pictures of results: errors against resolution, predictions beside the truth, the certificate of invariance."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from iaenet.models.inference import Ask, ask
 from iaenet.reports.plots import Panel, draw_panels
 
 MOST_CHANNELS = 3  # of input and of output in one picture
+MARKS = "os^Dv<>P*X"  # of curves
 COLOURS = {True: "tab:green", False: "tab:red", None: "0.6"}  # passed, failed, only shown
 
 
@@ -56,7 +57,52 @@ def draw_errors(evaluation: Evaluation, training: int | None = None) -> Any:
     return figure
 
 
-def draw_predictions(model: Ask, dataset: Dataset, places: Sequence[int]) -> Any:
+def draw_comparison(runs: Mapping[str, Sequence[Mapping[str, Any]]], training: int | None = None) -> Any:
+    """A matplotlib figure: mean errors of several runs against resolution, random points as stars.
+
+    runs: the rows of evaluation.json, by the name of the run.
+    training: resolution that all of them were trained on, which is marked. Default: none is.
+
+    Returns None if no run has two resolutions.
+
+    >>> rows = [{"on": str(n), "resolution": n, "points": [n, n], "relative_l2": {"mean": 0.1}} for n in (64, 128)]
+    >>> [text.get_text() for text in draw_comparison({"ours": rows, "fno": rows}).legends[0].get_texts()]
+    ['ours', 'fno']
+    >>> draw_comparison({"ours": rows[:1]}) is None
+    True
+    """
+    figure, ax = _figure(8, 4.2)
+    ticks: dict[int, str] = {}
+    most = 0
+    for number, (name, rows) in enumerate(runs.items()):
+        taken = [row for row in rows if "refused" not in row]
+        grids = sorted((row for row in taken if row["resolution"] is not None), key=lambda row: row["points"][1])
+        ticks |= {row["points"][1]: row["on"] for row in rows if row["resolution"] is not None}
+        most = max(most, len(grids))
+        colour = _curve(ax, grids, f"{MARKS[number % len(MARKS)]}-", label=name)
+        _curve(ax, [row for row in taken if row["resolution"] is None], "*", color=colour, markersize=11)
+    if most < 2:
+        return None
+    for points, on in ticks.items():
+        if on == str(training):
+            ax.axvline(points, color="0.5", linestyle="--", linewidth=1, label=f"trained on {on}")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xticks(list(ticks), list(ticks.values()))
+    ax.set_xticks([], minor=True)
+    ax.set_xlabel("resolution")
+    ax.set_ylabel("mean relative L2 error")
+    ax.grid(alpha=0.3)
+    figure.legend(loc="outside right upper", fontsize=8, frameon=False)
+    return figure
+
+
+def _curve(ax: Any, rows: Sequence[Mapping[str, Any]], style: str, **options: Any) -> Any:
+    means = [row["relative_l2"]["mean"] for row in rows]
+    return ax.plot([row["points"][1] for row in rows], means, style, **options)[0].get_color()
+
+
+def draw_predictions(model: Ask, dataset: Dataset, indices: Sequence[int]) -> Any:
     """A matplotlib figure with a row for each pair: input, truth and prediction, their difference.
 
     Lines in 1-D, truth and prediction in one panel; maps on one scale in 2-D; a middle plane beyond.
@@ -72,12 +118,12 @@ def draw_predictions(model: Ask, dataset: Dataset, places: Sequence[int]) -> Any
     ['input a', 'u, truth', 'u, prediction', 'u, difference']
     """
     rows, names = [], []
-    for place in places:
-        given, wanted = dataset[place]
+    for index in indices:
+        given, wanted = dataset[index]
         found = ask(model, given, wanted.discretization)
         error = float(relative_l2(found, wanted))
         rows.append(_inputs(given, dataset.inputs) + _outputs(found, wanted, dataset.outputs))
-        names.append(f"sample {dataset.entry(place).sample}\nerror {error:.2e}")
+        names.append(f"sample {dataset.entry(index).sample}\nerror {error:.2e}")
     return draw_panels(rows, names)
 
 
@@ -113,9 +159,9 @@ def draw_certificate(certificate: Certificate) -> Any:
     if measured:
         left.legend(fontsize=8)
     ratios = [line for line in certificate.lines if line.test == "error ratio"]
-    for place, line in enumerate(ratios):
-        right.bar(place, line.value or 0.0, color=COLOURS[line.passed], width=0.7)
-        right.plot([place - 0.4, place + 0.4], [line.limit, line.limit], color="tab:red", linewidth=1.2)
+    for i, line in enumerate(ratios):
+        right.bar(i, line.value or 0.0, color=COLOURS[line.passed], width=0.7)
+        right.plot([i - 0.4, i + 0.4], [line.limit, line.limit], color="tab:red", linewidth=1.2)
     right.set_xticks(range(len(ratios)), [line.on.replace(" random", "\nrandom") for line in ratios], fontsize=8)
     right.axhline(1, color="0.5", linewidth=0.8)
     right.set_title(f"Error in units of that on {certificate.home}", fontsize=10)
