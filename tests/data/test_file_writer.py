@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -414,8 +415,8 @@ def test_not_a_data_file(tmp_path):
 
 def test_a_later_version_is_named(tmp_path):
     small_file(tmp_path / "a.h5")
-    forge(tmp_path / "a.h5", lambda parts: parts["metadata"].update(version=2))
-    with pytest.raises(InvalidInputError, match="'iaenet data' 2; this version of iaenet reads 'iaenet data' 1"):
+    forge(tmp_path / "a.h5", lambda parts: parts["metadata"].update(version=3))
+    with pytest.raises(InvalidInputError, match="'iaenet data' 3; this version of iaenet reads 'iaenet data' 1 to 2"):
         load_dataset(tmp_path / "a.h5")
 
 
@@ -617,3 +618,38 @@ def test_the_table_of_pairs_is_what_the_documentation_says():
         "sha256",
     )
     assert PAIR.names == names
+
+
+def test_a_file_of_version_0_1_is_read():
+    data = load_dataset(Path(__file__).parent / "files" / "version1.h5")
+    assert (data.splits, data.inputs[0].unit) == ({"train": 1, "test": 1}, "m")
+    for given, wanted in data:
+        assert torch.equal(given.values, given.discretization.points.float())
+        assert torch.equal(wanted.values, 2 * given.values)
+        assert given.discretization.cells is None
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_cells_and_rules_come_back(tmp_path, dim):
+    """The domain of a sample is what its cells fill: without them a network cannot be told of it."""
+    points = np.random.default_rng(0).random((60, dim))
+    kinds = [Discretization.points(points), Discretization.points(points, rule="monte-carlo")]
+    kinds += [Discretization.mesh(points, kinds[0].cells), Discretization.mesh(points, kinds[0].cells[:1, :2])]
+    kinds += [Discretization.uniform((4,) * dim), Discretization.points(points, np.ones(60))]
+    pairs = [(Field(at, at.points[:, :1].float()), Field(at, at.points[:, :1].float())) for at in kinds]
+    write_dataset(tmp_path / "a.h5", pairs, inputs=[Channel("a")], outputs=[Channel("u")])
+    for at, (given, _) in zip(kinds, load_dataset(tmp_path / "a.h5"), strict=True):
+        found = given.discretization
+        assert (found.key, found.rule) == (at.key, at.rule)
+        assert (found.cells is None) == (at.cells is None)
+        if at.cells is not None:
+            assert torch.equal(found.cells, at.cells)
+
+
+def test_cells_that_name_no_point_are_damage(tmp_path):
+    """Hashes that fit do not make them sound."""
+    mesh = Discretization.mesh([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [[0, 1, 2]])
+    mesh.cells[0, 2] = 7
+    field = Field(mesh, torch.ones(3, 1))
+    with pytest.raises(ValueError, match="cells must name points 0 to 2"):
+        write_dataset(tmp_path / "a.h5", [(field, field)], inputs=[Channel("a")], outputs=[Channel("u")])

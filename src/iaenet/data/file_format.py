@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 from iaenet.errors import InvalidInputError
 
 FORMAT = "iaenet data"
-VERSION = 1
+VERSION = 2  # 1, of iaenet 0.1, has neither cells nor rules; it is read, too
 SPLITS = ("train", "validation", "test")
 # Version 1.10 is the oldest of HDF5 whose every structure has a checksum; all since then can read it.
 HDF5_VERSION = ("v110", "v110")
 CHUNK = 16384  # numbers: a small read beside a small sample, and few chunks to a large one
 MOST_DIMENSIONS = 16
+RULES = ("given", "uniform", "tensor grid", "cells", "monte-carlo", "mesh")
 TEXTS = ("metadata", "provenance", "hashes")
 TABLES = ("discretizations", "pairs")
 STREAMS = ("coordinates", "inputs", "outputs")
@@ -47,16 +48,16 @@ PAIR = np.dtype(
 )
 
 
-def discretization_rows(d: int) -> np.dtype[Any]:
+def discretization_rows(d: int, version: int = VERSION) -> np.dtype[Any]:
     """A row of the table of discretizations in at most d dimensions; smaller ones leave the rest zero.
 
     >>> discretization_rows(2).names
-    ('grid', 'dim', 'shape', 'periodic', 'bounds', 'start', 'count', 'sha256')
+    ('grid', 'dim', 'shape', 'periodic', 'bounds', 'start', 'count', 'sha256', 'corners', 'rule')
     """
     sized = [("shape", "<i8", (d,)), ("periodic", "u1", (d,)), ("bounds", "<f8", (d, 2))]
-    return np.dtype(
-        [("grid", "u1"), ("dim", "u1"), *sized, ("start", "<i8"), ("count", "<i8"), ("sha256", "u1", (32,))]
-    )
+    fields = [("grid", "u1"), ("dim", "u1"), *sized, ("start", "<i8"), ("count", "<i8"), ("sha256", "u1", (32,))]
+    # Corners of a simplex, 0 if there are no cells; index in RULES.
+    return np.dtype(fields if version == 1 else [*fields, ("corners", "u1"), ("rule", "u1")])
 
 
 def content_hash(metadata: bytes, discretizations: NDArray[Any], pairs: NDArray[Any]) -> str:

@@ -17,6 +17,7 @@ from iaenet.data.file_format import (
     FORMAT,
     MOST_DIMENSIONS,
     PAIR,
+    RULES,
     SPLITS,
     STREAMS,
     TABLES,
@@ -55,21 +56,22 @@ class DataFile:
         with damage(self.path, "is damaged"):
             texts = {name: dataset(file, name, np.dtype("u1"))[:].tobytes() for name in TEXTS}
             self.metadata, self.provenance, hashes = (json.loads(texts[name]) for name in TEXTS)
-            known = (self.metadata["format"], self.metadata["version"]) == (FORMAT, VERSION)
+            known = self.metadata["format"] == FORMAT and self.metadata["version"] in range(1, VERSION + 1)
             if known:
-                self._read_tables(file)
+                rows = self._read_tables(file)
                 self._check_tables()
-                self.content_hash = content_hash(texts["metadata"], self.rows, self.pairs)
+                self.content_hash = content_hash(texts["metadata"], rows, self.pairs)
                 origin = hashlib.sha256(texts["provenance"]).hexdigest()
                 if hashes != {"content": self.content_hash, "provenance": origin}:
                     raise ValueError("the content does not match its hash")
         if not known:
             raise InvalidInputError(
                 f"{self.path} has format {self.metadata['format']!r} {self.metadata['version']!r}; "
-                f"this version of iaenet reads {FORMAT!r} {VERSION}"
+                f"this version of iaenet reads {FORMAT!r} 1 to {VERSION}"
             )
 
-    def _read_tables(self, file: h5py.File) -> None:
+    def _read_tables(self, file: h5py.File) -> NDArray[Any]:
+        """Read channels, tables and streams; the table of discretizations as the file has it."""
         d, precision = int(self.metadata["dimension"]), self.metadata["precision"]
         if not 1 <= d <= MOST_DIMENSIONS or precision not in ("float32", "float64"):
             raise ValueError(f"dimension {d} or precision {precision} is none of ours")
@@ -79,10 +81,14 @@ class DataFile:
             tuple(Channel(str(channel["name"]), str(channel["unit"])) for channel in self.metadata[side])
             for side in ("inputs", "outputs")
         )
-        self.rows = dataset(file, "discretizations", discretization_rows(d))[:]
+        rows = dataset(file, "discretizations", discretization_rows(d, self.metadata["version"]))[:]
+        self.rows = np.zeros(len(rows), discretization_rows(d))  # what version 1 does not have is zero
+        for name in rows.dtype.names:
+            self.rows[name] = rows[name]
         self.pairs = dataset(file, "pairs", PAIR)[:]
         types = np.dtype("<f8"), np.dtype(precision), np.dtype(precision)
         self._handles = [dataset(file, name, dtype) for name, dtype in zip(STREAMS, types, strict=True)]
+        return rows
 
     def _check_tables(self) -> None:
         """Every row must lie within the numbers that there are, so that no size is larger than the file."""
@@ -95,7 +101,11 @@ class DataFile:
         expected = np.where(rows["grid"] == 1, grid_count, n * (rows["dim"] + 1.0))
         own_weights = (rows["grid"] == 1) & (rows["count"] == grid_count + n)
         sound = (rows["grid"] <= 1) & (rows["dim"] >= 1) & (rows["dim"] <= d) & (shape >= 1).all(axis=1)
-        sound &= (rows["count"] == expected) | own_weights
+        corners = rows["corners"].astype(np.int64)
+        of_cells = rows["count"] - expected
+        cells = (rows["grid"] == 0) & (corners >= 2) & (corners <= rows["dim"] + 1) & (of_cells > 0)
+        cells &= of_cells % np.maximum(corners, 1) == 0
+        sound &= np.where(corners > 0, cells, (rows["count"] == expected) | own_weights) & (rows["rule"] < len(RULES))
         sound &= _within(rows["start"], rows["count"], coordinates) & (n < 2**53)
         if not (len(rows) and len(pairs) and sound.all()):
             raise ValueError(f"discretization {int(np.argmin(sound)) if len(rows) else 0} makes no sense")
@@ -147,7 +157,8 @@ class DataFile:
                 packed.numbers[:] = self._streams[0][start : start + len(packed.numbers)]
             if packed.digest() != self.rows[row]["sha256"].tobytes():
                 raise CorruptFileError(f"{self.path} is damaged: discretization {row} does not match its hash")
-            made = self._alive.setdefault(row, unpack(packed))
+            with damage(self.path, f"is damaged: discretization {row}"):
+                made = self._alive.setdefault(row, unpack(packed))
         self._kept[row] = made
         self._kept.move_to_end(row)
         while len(self._kept) > KEPT:
@@ -164,6 +175,8 @@ class DataFile:
             periodic=tuple(bool(flag) for flag in entry["periodic"][:d]),
             bounds=entry["bounds"][:d].copy(),
             numbers=np.empty(int(entry["count"])),
+            corners=int(entry["corners"]),
+            rule=RULES[entry["rule"]],
         )
 
     @property

@@ -23,6 +23,7 @@ from iaenet.data.file_format import (
     HDF5_VERSION,
     MOST_DIMENSIONS,
     PAIR,
+    RULES,
     SPLITS,
     VERSION,
     as_json,
@@ -202,6 +203,7 @@ class Writer:
             row["periodic"][: packed.dim] = packed.periodic
             row["bounds"][: packed.dim] = packed.bounds
             row["sha256"] = np.frombuffer(digest, np.uint8)
+            row["corners"], row["rule"] = packed.corners, RULES.index(packed.rule)
         pairs = np.array(self._pairs, PAIR)
         metadata = to_bytes(
             {

@@ -172,6 +172,7 @@ def discretization_entry(packed: Packed) -> tuple[str, bytes]:
     """
     digest = packed.digest().hex()
     head = {"sha256": digest, "grid": packed.grid, "shape": packed.shape, "periodic": packed.periodic}
+    head |= {"corners": packed.corners, "rule": packed.rule}
     return digest, entry(head, packed.bounds.astype("<f8").tobytes() + packed.numbers.astype("<f8").tobytes())
 
 
@@ -181,11 +182,12 @@ def packed_of(head: Mapping[str, Any], body: bytes) -> Packed:
     >>> from iaenet.functions.discretization import Discretization
     >>> from iaenet.data.packing import pack, unpack
     >>> grid = pack(Discretization.uniform(4))
-    >>> head = {"grid": True, "shape": [4], "periodic": [False]}
+    >>> head = {"grid": True, "shape": [4], "periodic": [False], "corners": 0, "rule": "uniform"}
     >>> unpack(packed_of(head, grid.bounds.tobytes() + grid.numbers.tobytes())).n
     4
     """
     numbers: NDArray[np.float64] = np.frombuffer(body, "<f8")
     d = len(head["periodic"])
     bounds = numbers[: 2 * d].reshape(d, 2)
-    return Packed(head["grid"], tuple(head["shape"]), tuple(head["periodic"]), bounds, numbers[2 * d :])
+    rest = numbers[2 * d :], head["corners"], head["rule"]
+    return Packed(head["grid"], tuple(head["shape"]), tuple(head["periodic"]), bounds, *rest)

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from iaenet.functions.alpha_shape import BOX
 from iaenet.functions.discretization import Discretization
 
 Numbers = NDArray[np.float64]
@@ -18,7 +19,7 @@ class Packed:
 
     A tensor grid keeps its axes one after another, then the weights along each axis, whose outer product (first axis
     first) is the weight of a point; then, only if its weights are no such product, all n of them. A point set keeps its
-    points `(n, d)` row by row, then its n weights.
+    points `(n, d)` row by row, then its n weights, then the corners of its cells `(e, k + 1)`, if it has any.
     """
 
     grid: bool
@@ -26,6 +27,8 @@ class Packed:
     periodic: tuple[bool, ...]  # d flags
     bounds: Numbers  # (d, 2)
     numbers: Numbers
+    corners: int = 0  # k + 1 of each cell; 0 without cells
+    rule: str = "given"
 
     @property
     def dim(self) -> int:
@@ -49,6 +52,8 @@ class Packed:
         """
         head = np.array([self.grid, self.dim, *self.shape, *self.periodic], dtype="<i8")
         digest = hashlib.sha256(head.tobytes())
+        if self.corners or self.rule != "given":  # files of version 1 know neither
+            digest.update(f"{self.corners} {self.rule}".encode())
         digest.update(np.ascontiguousarray(self.bounds, dtype="<f8").data)
         digest.update(np.ascontiguousarray(self.numbers, dtype="<f8").data)
         return digest.digest()
@@ -67,6 +72,8 @@ def pack(discretization: Discretization) -> Packed:
     grid = discretization.axes is not None
     if discretization.axes is None:
         parts = [points.ravel(), weights]
+        if discretization.cells is not None:
+            parts.append(discretization.cells.cpu().numpy().ravel())
     else:
         axes = [axis.detach().cpu().numpy() for axis in discretization.axes]
         along = [share.detach().cpu().numpy() for share in discretization.axis_weights]
@@ -74,7 +81,8 @@ def pack(discretization: Discretization) -> Packed:
         if _product(along).tobytes() != weights.tobytes():
             parts.append(weights)
     numbers = np.concatenate(parts).astype(np.float64, copy=False)
-    return Packed(grid, discretization.shape, discretization.periodic, bounds, numbers)
+    corners = 0 if discretization.cells is None or grid else int(discretization.cells.shape[1])
+    return Packed(grid, discretization.shape, discretization.periodic, bounds, numbers, corners, discretization.rule)
 
 
 def unpack(packed: Packed) -> Discretization:
@@ -85,15 +93,31 @@ def unpack(packed: Packed) -> Discretization:
     True
     """
     numbers, shape, d = packed.numbers, packed.shape, packed.dim
-    axes = None
+    axes = cells = None
     if packed.grid:
         parts = np.split(numbers, np.cumsum([*shape, *shape]))
         axes = tuple(_tensor(axis) for axis in parts[:d])
         points = np.stack(np.meshgrid(*parts[:d], indexing="ij"), axis=-1).reshape(-1, d)
         weights = parts[-1] if len(parts[-1]) else _product(parts[d : 2 * d])
     else:
-        points, weights = numbers[: packed.n * d].reshape(packed.n, d), numbers[packed.n * d :]
-    return Discretization(_tensor(points), _tensor(weights), _tensor(packed.bounds), packed.periodic, axes)
+        points, weights, rest = np.split(numbers, [packed.n * d, packed.n * (d + 1)])
+        points = points.reshape(packed.n, d)
+        if packed.corners:
+            if not (np.all(rest >= 0) and np.all(rest < packed.n) and np.all(rest == np.floor(rest))):
+                raise ValueError(f"cells must name points 0 to {packed.n - 1}")
+            cells = torch.from_numpy(rest.astype(np.int64).reshape(-1, packed.corners))
+    made = Discretization(
+        _tensor(points), _tensor(weights), _tensor(packed.bounds), packed.periodic, axes, rule=packed.rule, cells=cells
+    )
+    made.domain = _in_words(made)
+    return made
+
+
+def _in_words(made: Discretization) -> str:
+    if made.cells is not None and made.rule == "mesh":
+        return f"a mesh of {len(made.cells)} cells"
+    share = made.measure / made.volume
+    return BOX if made.axes is not None or abs(share - 1) < 1e-9 else f"{100 * share:.3g} % of its box, by its weights"
 
 
 def _product(along: list[Numbers]) -> Numbers:

@@ -244,9 +244,10 @@ class Discretization:
 
     @cached_property
     def key(self) -> str:
-        """Content hash: equal for discretizations with the same points, weights and domain."""
+        """Content hash: equal for discretizations with the same points, weights, cells and domain."""
         digest = hashlib.sha1(repr((self.shape, self.periodic, self.axes is None)).encode(), usedforsecurity=False)
-        for part in (self.points, self.weights, self.bounds):
+        cells = [] if self.cells is None else [self.cells]
+        for part in (self.points, self.weights, self.bounds, *cells):
             digest.update(part.detach().cpu().numpy().tobytes())
         return digest.hexdigest()
 
