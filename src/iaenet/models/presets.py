@@ -58,16 +58,17 @@ def for_pairs(data: Sequence[Pair], preset: str = "small") -> dict[str, Any]:
     """The options of IAE-Net that follow from training pairs, for a preset.
 
     The latent grid is as fine as theirs (`latent_shape`). Where the inputs' points do not fill the box, the domain's
-    measure is a channel. The smoothing of point sets is that which finds inputs at half of their points best from the
-    other half. The output has a head in 2-D and 3-D where inputs are given on points, and wherever outputs have much
-    that a grid of a few points less along each axis does not hold: shocks, edges. `small` has a U-Net for inputs in 2-D
-    that need smoothing: what jumps is a matter of neighbours.
+    measure is a channel, and the distance to its boundary where cells say what that is. The smoothing of point sets is
+    that which finds inputs at half of their points best from the other half. The output has a head in 2-D and 3-D where
+    inputs are given on points, and wherever outputs have much that a grid of a few points less along each axis does not
+    hold: shocks, edges. `small` has a U-Net for inputs in 2-D that need smoothing: what jumps is a matter of neighbours.
     """
     first = data[0][0].discretization
     inputs, outputs = [given for given, _ in data], [wanted for _, wanted in data]
     chosen: dict[str, Any] = {"grid": list(latent_shape(data))}
     if any(not fills_box(given.discretization) for given in inputs):
-        chosen |= {"geometry": ["measure"]}
+        known = all(given.discretization.cells is not None for given in inputs)
+        chosen |= {"geometry": ["measure", "distance"] if known else ["measure"]}
     chosen["smoothing"] = best_smoothing(inputs, chosen["grid"], first.periodic)
     scattered = any(given.discretization.axes is None for given in inputs)
     if (scattered and first.dim > 1) or (not scattered and unresolved(outputs) > ROUGH):

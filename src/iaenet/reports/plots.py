@@ -18,6 +18,7 @@ from iaenet.functions.field import Field
 
 MOST_RESOLUTIONS = 4  # in one picture; of more, the coarsest, the finest and two between
 FEW_POINTS = 64  # are marked on a line
+FEW_NODES = 2500  # of a mesh whose edges are drawn
 PANEL = 2.6  # inches
 
 
@@ -154,6 +155,12 @@ def _draw_map(ax: Any, panel: Panel, signed: bool) -> None:
             plane = plane[..., plane.shape[-1] // 2]
         x, y = (axis.numpy() for axis in at.axes[:2])
         drawn = ax.pcolormesh(x, y, plane.T, shading="nearest", rasterized=True, **style)
+    elif at.dim == 2 and at.cells is not None and at.cells.shape[1] == 3:
+        drawn = ax.tripcolor(
+            *at.points.numpy().T, at.cells.numpy(), values, shading="gouraud", rasterized=True, **style
+        )
+        if at.n <= FEW_NODES:
+            ax.triplot(*at.points.numpy().T, at.cells.numpy(), color="black", linewidth=0.15, alpha=0.5)
     else:
         points = at.points.numpy() if at.dim > 1 else np.stack([at.points[:, 0].numpy(), values], axis=1)
         drawn = ax.scatter(*points[:, :2].T, c=values, s=_sizes(at), linewidths=0, **style)
