@@ -160,7 +160,7 @@ def _draw_map(ax: Any, panel: Panel, signed: bool) -> None:
             *at.points.numpy().T, at.cells.numpy(), values, shading="gouraud", rasterized=True, **style
         )
         if at.n <= FEW_NODES:
-            ax.triplot(*at.points.numpy().T, at.cells.numpy(), color="black", linewidth=0.15, alpha=0.5)
+            ax.triplot(*corners, triangles, color="black", linewidth=0.15, alpha=0.5)
     else:
         points = at.points.numpy() if at.dim > 1 else np.stack([at.points[:, 0].numpy(), values], axis=1)
         drawn = ax.scatter(*points[:, :2].T, c=values, s=_sizes(at), linewidths=0, **style)
