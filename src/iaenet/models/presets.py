@@ -61,7 +61,7 @@ def for_pairs(data: Sequence[Pair], preset: str = "small") -> dict[str, Any]:
     measure is a channel, and the distance to its boundary where cells say what that is. The smoothing of point sets is
     that which finds inputs at half of their points best from the other half. The output has a head in 2-D and 3-D where
     inputs are given on points, and wherever outputs have much that a grid of a few points less along each axis does not
-    hold: shocks, edges. `small` has a U-Net for inputs in 2-D that need smoothing: what jumps is a matter of neighbours.
+    hold: shocks, edges. `small` has a U-Net for inputs in 2-D that need smoothing: jumps are a matter of neighbours.
     """
     first = data[0][0].discretization
     inputs, outputs = [given for given, _ in data], [wanted for _, wanted in data]

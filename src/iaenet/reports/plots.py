@@ -156,9 +156,8 @@ def _draw_map(ax: Any, panel: Panel, signed: bool) -> None:
         x, y = (axis.numpy() for axis in at.axes[:2])
         drawn = ax.pcolormesh(x, y, plane.T, shading="nearest", rasterized=True, **style)
     elif at.dim == 2 and at.cells is not None and at.cells.shape[1] == 3:
-        drawn = ax.tripcolor(
-            *at.points.numpy().T, at.cells.numpy(), values, shading="gouraud", rasterized=True, **style
-        )
+        corners, triangles = at.points.numpy().T, at.cells.numpy()
+        drawn = ax.tripcolor(*corners, triangles, values, shading="gouraud", rasterized=True, **style)
         if at.n <= FEW_NODES:
             ax.triplot(*corners, triangles, color="black", linewidth=0.15, alpha=0.5)
     else:
