@@ -17,11 +17,10 @@ from iaenet.nn.pointwise import linear
 from iaenet.nn.spectral import FourierLayer
 
 KEPT = 2**24  # bytes of the index lists that a discretization may keep
-SPACINGS = 1.7  # of the latent grid in the radius, if none is given; no grid has points at just this distance
+SPACINGS = 1.7  # of the latent grid in the radius, if none is given; on few grids are points at just this distance
 
-# Sizes by dimension (3 stands for 3 and more). "paper" has those of the authors' library: in 3-D for car pressure
-# (16 modes along an axis are k = -8 .. 7), in 2-D for Poisson's equation; in 1-D they have none, it is that of 2-D.
-_POISSON = {"width": 64, "hidden": 256, "encoder": [256, 512, 256], "decoder": [512, 1024, 512], "radius": 0.16}
+# Sizes by dimension (3 stands for 3 and more). "paper" has those of the authors' library: in 3-D for pressure on cars (16
+# modes along an axis are k = -8 .. 7), in 2-D for Poisson's equation, in 1-D, where they have none, its defaults.
 PRESETS: Presets = {
     "default": {
         1: {"width": 64, "modes": 16, "encoder": [64], "decoder": [64]},
@@ -29,8 +28,15 @@ PRESETS: Presets = {
         3: {"width": 20, "modes": 6, "encoder": [64], "decoder": [64]},
     },
     "paper": {
-        1: {**_POISSON, "modes": 10},
-        2: {**_POISSON, "modes": 10},
+        1: {"width": 64, "modes": 8, "hidden": 256, "encoder": [80, 80, 80], "decoder": [512, 256]},
+        2: {
+            "radius": 0.16,
+            "width": 64,
+            "modes": 10,
+            "hidden": 256,
+            "encoder": [256, 512, 256],
+            "decoder": [512, 1024, 512],
+        },
         3: {
             "grid": 32,
             "radius": 0.033,
@@ -103,15 +109,14 @@ class GINO(GridModel):
         if not encoder or not decoder:
             raise InvalidInputError("a kernel has at least one hidden layer: encoder=[64], decoder=[64]")
         modes = self.grid.held(modes)
-        harmonics = HARMONICS[min(dim, 3)]
-        count = coordinate_count(self.periodic, harmonics)
-        self.harmonics = harmonics
+        self.harmonics = HARMONICS[min(dim, 3)]
+        count = coordinate_count(self.periodic, self.harmonics)
         self.lift = linear(in_channels + count, width)
-        self.encoder = NeighbourhoodIntegral(width, count, harmonics, self.periodic, encoder, in_channels)
+        self.encoder = NeighbourhoodIntegral(width, self.periodic, encoder, in_channels)
         self.enter = linear(width + 1 + count, width)
         fourier = [FourierLayer(width, modes, self.periodic, last=i == layers - 1) for i in range(layers)]
         self.layers: Sequence[FourierLayer] = nn.ModuleList(fourier)  # type: ignore[assignment]
-        self.decoder = NeighbourhoodIntegral(width, count, harmonics, self.periodic, decoder, 0)
+        self.decoder = NeighbourhoodIntegral(width, self.periodic, decoder)
         self.project = nn.Sequential(linear(width, hidden), nn.GELU(), linear(hidden, out_channels))
 
     def encode(self, group: Group) -> Tensor:
@@ -133,7 +138,7 @@ class GINO(GridModel):
         """Q G_out of values `(b, s, width)` at the points that a group is asked for at."""
         return self.project(self.decoder(values, self.from_grid(group.target, group.source)))
 
-    def known(self, latent: Tensor, points: Tensor, weights: Tensor) -> Tensor:
+    def known(self, latent: Tensor, points: Tensor, weights: Tensor) -> Tensor:  # noqa: ARG002
         """Refused: the lists of neighbours are found by a tree, which no exported program has."""
         raise InvalidInputError("GINO cannot be called as a map between tensors: it needs lists of neighbours")
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from torch import Tensor, nn
 
-from iaenet.nn.coordinates import coordinate_features
+from iaenet.nn.coordinates import HARMONICS, coordinate_count, coordinate_features
 from iaenet.nn.pointwise import linear
 
 ROUNDING = 1e-9  # a point at the radius is within it, whatever rounding makes of its distance
@@ -124,23 +125,21 @@ class NeighbourhoodIntegral(nn.Module):
 
     Args:
         channels: of a.
-        features: number of phi, `coordinate_count(periodic, harmonics)`.
-        harmonics, periodic: of phi.
+        periodic: which axes are periodic.
         hidden: widths of the kernel's hidden layers, at least one.
         values: channels of f; 0 for a kernel that sees coordinates alone.
     """
 
-    def __init__(
-        self, channels: int, features: int, harmonics: int, periodic: tuple[bool, ...], hidden: Sequence[int], values: int
-    ) -> None:
+    def __init__(self, channels: int, periodic: tuple[bool, ...], hidden: Sequence[int], values: int = 0) -> None:
         super().__init__()
-        self.harmonics, self.periodic = harmonics, periodic
-        first, last = hidden[0], hidden[-1]
+        self.periodic = periodic
+        self.harmonics = HARMONICS[min(len(periodic), 3)]
+        features, first = coordinate_count(periodic, self.harmonics), hidden[0]
         self.place = linear(features, first, terms=3)
         self.point = linear(features + values, first, terms=3, bias=False)
         self.offset = linear(len(periodic), first, terms=3, bias=False)
-        inner = [layer for pair in zip(hidden, hidden[1:], strict=False) for layer in (linear(*pair), nn.GELU())]
-        out = linear(last, channels)
+        inner = [layer for pair in pairwise(hidden) for layer in (linear(*pair), nn.GELU())]
+        out = linear(hidden[-1], channels)
         nn.init.ones_(out.bias)
         self.kernel = nn.Sequential(nn.GELU(), *inner, out)
         self.widest = max(*hidden, channels)
