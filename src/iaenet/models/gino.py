@@ -19,8 +19,8 @@ from iaenet.nn.spectral import FourierLayer
 KEPT = 2**24  # bytes of the index lists that a discretization may keep
 SPACINGS = 1.7  # of the latent grid in the radius, if none is given; on few grids are points at just this distance
 
-# Sizes by dimension (3 stands for 3 and more). "paper" has those of the authors' library: in 3-D for pressure on cars (16
-# modes along an axis are k = -8 .. 7), in 2-D for Poisson's equation, in 1-D, where they have none, its defaults.
+# Sizes by dimension (3 stands for 3 and more). "paper" has those of the authors' library: in 3-D for pressure on cars
+# (16 modes along an axis are k = -8 .. 7), in 2-D for Poisson's equation, in 1-D, where they have none, its defaults.
 PRESETS: Presets = {
     "default": {
         1: {"width": 64, "modes": 16, "encoder": [64], "decoder": [64]},
