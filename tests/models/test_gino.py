@@ -78,14 +78,18 @@ def test_a_point_on_the_seam_is_no_other_than_its_copy():
     assert found.senders.tolist() == [0, 2] * 3
 
 
-def test_lists_are_kept_with_their_points_as_indices_alone():
+def test_lists_are_kept_with_their_points_one_in_each_direction():
     model, at = GINO(1, 1, 2, **SMALL), scattered(50)
     model(Field(at, torch.ones(50, 1)))
     kept = dict(at.cache)
-    assert sorted(key[1] for key in kept) == ["from grid ", "to grid"]
-    assert all(near.senders.dtype == near.counts.dtype == torch.int32 for near in kept.values())
+    assert sorted(key[1] for key in kept) == ["from grid", "to grid"]
+    assert all(near.senders.dtype == near.counts.dtype == torch.int32 for _, near in kept.values())
     model(Field(at, torch.ones(50, 1)))
     assert all(at.cache[key] is near for key, near in kept.items())
+    for width in (2, 3):  # places in other boxes
+        other = Discretization.points(width * at.points, bounds=[[0, width]] * 2, rule="monte-carlo")
+        model(Field(other, torch.ones(50, 1)), at=at)
+    assert set(at.cache) == set(kept)
 
 
 # ---------------------------------------------------------------------- formulas

@@ -12,7 +12,7 @@ from iaenet.functions.latent_grid import unit
 from iaenet.models.base import Presets
 from iaenet.models.grid_model import GridModel, Group
 from iaenet.nn.coordinates import HARMONICS, coordinate_count
-from iaenet.nn.neighbourhood import NeighbourhoodIntegral, Neighbourhoods, neighbours
+from iaenet.nn.neighbourhood import NeighbourhoodIntegral, Neighbourhoods, Neighbours, neighbours
 from iaenet.nn.pointwise import linear
 from iaenet.nn.spectral import FourierLayer
 
@@ -145,23 +145,28 @@ class GINO(GridModel):
     def to_grid(self, source: Discretization) -> Neighbourhoods:
         """Points around each node."""
         points, weights = unit(source, source)
-        return self._neighbourhoods(self.latent.coordinates.to(points), points, weights, source, "to grid")
+        nodes = self.latent.coordinates.to(points)
+        near = self._near("to grid", source, source, nodes, points)
+        return Neighbourhoods(nodes, points, weights, near, self.radius, self.periodic)
 
     def from_grid(self, target: Discretization, source: Discretization) -> Neighbourhoods:
         """Nodes around each point of `target`, in the box of `source`."""
         places, _ = unit(target, source)
-        weights = torch.cartesian_prod(*self.grid.weights).reshape(self.latent.size, -1).prod(dim=1)
-        nodes, weights = (x.to(places) for x in (self.latent.coordinates, weights))
-        box = "" if target is source else str(source.bounds.tolist())
-        return self._neighbourhoods(places, nodes, weights, target, f"from grid {box}")
+        weights = torch.cartesian_prod(*self.grid.weights).reshape(self.latent.size, -1).prod(dim=1).to(places)
+        nodes = self.latent.coordinates.to(places)
+        near = self._near("from grid", target, source, places, nodes)
+        return Neighbourhoods(places, nodes, weights, near, self.radius, self.periodic)
 
-    def _neighbourhoods(
-        self, places: Tensor, points: Tensor, weights: Tensor, owner: Discretization, what: str
-    ) -> Neighbourhoods:
+    def _near(
+        self, what: str, owner: Discretization, box: Discretization, places: Tensor, points: Tensor
+    ) -> Neighbours:
+        """Lists of neighbours, kept with their owner: one in each direction, of the box that was asked for last."""
         key = ("neighbours", what, self.latent.shape, self.periodic, self.radius)
-        near = owner.cache.get(key)
-        if near is None:
-            near = neighbours(places, points, self.radius, self.periodic)
-            if near.nbytes <= KEPT:
-                owner.cache[key] = near
-        return Neighbourhoods(places, points, weights, near, self.radius, self.periodic)
+        bounds = None if box is owner else box.bounds.tolist()
+        kept: tuple[object, Neighbours] | None = owner.cache.get(key)
+        if kept is not None and kept[0] == bounds:
+            return kept[1]
+        near = neighbours(places, points, self.radius, self.periodic)
+        if near.nbytes <= KEPT:
+            owner.cache[key] = bounds, near
+        return near
