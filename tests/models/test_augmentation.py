@@ -25,6 +25,7 @@ SMALL = {
     "resnet-interpolation": {"width": 8},
     "dgfno": {"width": 8, "modes": 4},
     "transolver": {"width": 16, "slices": 8},
+    "gino": {"width": 8, "modes": 4},
 }
 FLEXIBLE = [name for name, kind in MODELS.items() if kind.accepts.resolutions and name != "function-to-vector"]
 

@@ -60,6 +60,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "resnet-interpolation": {"width": 8, "blocks": 3},
     "dgfno": {"width": 8, "modes": 3, "layers": 2},
     "transolver": {"width": 16, "heads": 2, "layers": 2, "slices": 4},
+    "gino": {"width": 8, "modes": 3, "layers": 2, "encoder": [8], "decoder": [8]},
 }
 IN, OUT = 2, 3  # channels
 

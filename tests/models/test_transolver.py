@@ -75,7 +75,7 @@ def test_physics_attention_equals_its_formulas():
 
 
 def test_a_layer_equals_its_formulas():
-    layer = randomised(TransolverLayer(width=6, heads=2, slices=4))
+    layer = randomised(TransolverLayer(width=6, heads=2, slices=4, mlp_ratio=2))
     x = torch.randn(11, 6, dtype=torch.float64)
     y = x.numpy() + explicit(layer.attention, normalised(x.numpy(), layer.norm_attention))
     hidden, out = layer.mlp[0], layer.mlp[2]
@@ -171,6 +171,24 @@ def test_default_preset_has_about_a_tenth_of_a_million_parameters():
     field = Field(points, torch.randn(points.n, 1))
     model = Transolver.for_data([(field, field)])
     assert sum(parameter.numel() for parameter in model.parameters()) == pytest.approx(1e5, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("dim", "channels", "out", "published"),
+    [(2, 0, 1, 713_665 - 128), (3, 4, 4, 3_860_804 - 256)],
+    ids=["elasticity", "cars"],
+)
+def test_paper_preset_has_the_parameters_of_the_authors_network(dim, channels, out, published):
+    """Counted from the shapes in their programs, less a vector that they add to the lift, which has a bias.
+
+    Their input is the coordinates, beside normals and a distance for cars. Ours has at least one channel more, and
+    a column of the lift for it.
+    """
+    points = scattered(dim=dim)
+    field = Field(points, torch.randn(points.n, channels + 1))
+    model = Transolver.for_data([(field, Field(points, torch.randn(points.n, out)))], preset="paper")
+    column = 2 * model.options["width"]
+    assert sum(parameter.numel() for parameter in model.parameters()) == published + column
 
 
 def test_autocast_changes_nothing():

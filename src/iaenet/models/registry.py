@@ -10,6 +10,7 @@ from iaenet.models.base import Model, Pair
 from iaenet.models.deeponet import DeepONet
 from iaenet.models.dgfno import DgFNO
 from iaenet.models.fno import FNO
+from iaenet.models.gino import GINO
 from iaenet.models.heads import FunctionToVector
 from iaenet.models.iae_net import IAENet
 from iaenet.models.interpolated import InterpolatedResNet, InterpolatedUNet
@@ -33,6 +34,7 @@ BASELINES: dict[str, type[Model]] = {
     "resnet-interpolation": InterpolatedResNet,
     "dgfno": DgFNO,
     "transolver": Transolver,
+    "gino": GINO,
 }
 MODELS: dict[str, type[Model]] = {
     "iaenet": IAENet,
