@@ -20,7 +20,7 @@ class Waves:
 
     dim: int = 1
     periodic: bool = True
-    elsewhere: bool = False  # outputs on a grid of their own, the same for all resolutions
+    query_points: bool = False  # outputs on a grid of their own, the same for all resolutions
 
     name: ClassVar[str] = "waves"
     inputs: ClassVar[tuple[Channel, ...]] = (Channel("a", "m"),)
@@ -32,7 +32,7 @@ class Waves:
         sample = {}
         for s in resolutions:
             at = Discretization.uniform((s,) * self.dim, periodic=self.periodic)
-            to = Discretization.uniform((20,) * self.dim, periodic=self.periodic) if self.elsewhere else at
+            to = Discretization.uniform((20,) * self.dim, periodic=self.periodic) if self.query_points else at
             sample[s] = Sample(waves(at, amplitudes, phases, 0.0), waves(to, amplitudes, phases, 0.25), at, to)
         return [sample]
 
@@ -93,7 +93,7 @@ class Sociable(Turn):
 class Gridded(Turn):
     """Refuses points that are no grid, and other points than the input's."""
 
-    accepts = Accepts(resolutions=True, points=False, elsewhere=False)
+    accepts = Accepts(resolutions=True, points=False, query_points=False)
 
     def transform(self, values, source, target):
         if source.axes is None or source.key != target.key:

@@ -2,11 +2,11 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from iaenet.errors import InvalidInputError
+from iaenet.errors import InvalidInputError, no_such
 
 
 def typed(kind: Any, value: Any, where: str) -> Any:
@@ -21,7 +21,7 @@ def typed(kind: Any, value: Any, where: str) -> Any:
     >>> typed(Wave, {"modes": 3, "sped": 2}, "wave.yaml")
     Traceback (most recent call last):
         ...
-    iaenet.errors.InvalidInputError: wave.yaml: there is no key 'sped'; there are modes, speed
+    iaenet.errors.InvalidInputError: wave.yaml: no option 'sped'; did you mean speed?
     """
     origin, parts = get_origin(kind), get_args(kind)
     if dataclasses.is_dataclass(kind):
@@ -37,9 +37,9 @@ def typed(kind: Any, value: Any, where: str) -> Any:
     if origin in (Union, UnionType):
         if value is None and NoneType in parts:
             return None
-        return typed(next(part for part in parts if part is not NoneType), value, where)
-    if origin is list:
-        if not isinstance(value, list):
+        return _any_of([part for part in parts if part is not NoneType], value, where)
+    if origin in (list, tuple, Sequence):
+        if not isinstance(value, list if origin is list else list | tuple):
             raise InvalidInputError(f"{where} must be a list, got {value!r}")
         return [typed(parts[0], one, f"{where}[{i}]") for i, one in enumerate(value)]
     if origin is dict:
@@ -49,6 +49,26 @@ def typed(kind: Any, value: Any, where: str) -> Any:
     return _single(kind, value, where)
 
 
+def _any_of(kinds: list[Any], value: Any, where: str) -> Any:
+    for kind in kinds[:-1]:
+        try:
+            return typed(kind, value, where)
+        except InvalidInputError:
+            continue
+    return typed(kinds[-1], value, where)
+
+
+def plain(kind: Any) -> bool:
+    """Whether values of a type are numbers, words and lists of them.
+
+    >>> plain(int | list[int] | None), plain(object)
+    (True, False)
+    """
+    if get_origin(kind) in (UnionType, Union, list, tuple, Sequence):
+        return all(plain(part) for part in get_args(kind) if part is not Ellipsis)
+    return get_origin(kind) is Literal or kind in (bool, int, float, str, NoneType)
+
+
 def _object(kind: Any, value: Any, where: str) -> Any:
     if not isinstance(value, Mapping):
         raise InvalidInputError(f"{where} must be a mapping, got {value!r}")
@@ -56,7 +76,7 @@ def _object(kind: Any, value: Any, where: str) -> Any:
     hints = get_type_hints(kind)
     for key in value:
         if key not in fields:
-            raise InvalidInputError(f"{where}: there is no key {key!r}; there are {', '.join(fields)}")
+            raise InvalidInputError(f"{where}: {no_such('option', str(key), fields)}")
     for name, field in fields.items():
         optional = field.default is not dataclasses.MISSING
         if name not in value and not optional and field.default_factory is dataclasses.MISSING:

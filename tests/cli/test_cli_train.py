@@ -104,32 +104,38 @@ DATA = ["--data", "waves.h5"]
         ([], "required: data"),
         (["--data", "none.h5"], "none.h5: no such file"),
         (["--data", "text.txt"], "text.txt is no data file"),
-        ([*DATA, "--epoch", "3"], "--epoch"),
+        ([*DATA, "--epoch", "3"], r"no option --epoch \(did you mean --epochs\?\)"),
+        ([*DATA, "--lr", "0.1"], r"no option --lr; it is called --optimizer\.lr"),
+        ([*DATA, "--batch=5"], "no option --batch; it is called --batch_size"),
+        ([*DATA, "--batchsize", "5"], r"no option --batchsize \(did you mean --batch_size\?\)"),
+        ([*DATA, "--optimizer_name", "adam"], r"no option --optimizer_name; it is called --optimizer\.name"),
+        ([*DATA, "--device", "abacus"], "device 'abacus' cannot be used"),
+        ([*DATA, "--device", "meta"], "device 'meta' cannot be used"),
         ([*DATA, "--epochs", "many"], "epochs"),
         ([*DATA, "--epochs", "0"], "epochs must be positive"),
         ([*DATA, "--epochs", "2.5"], "epochs"),
         ([*DATA, "--optimizer.name", "sgd"], "optimizer.name"),
-        ([*DATA, "--optimizer.rte", "1"], "optimizer.rte"),
+        ([*DATA, "--optimizer.rte", "1"], r"--optimizer\.rte"),
         ([*DATA, "--optimizer", "adam"], "optimizer"),
         ([*DATA, "--augment.weight", "1"], "augment.weight needs"),
         ([*DATA, "--augment.sizes", "a"], "augment.sizes"),
         ([*DATA, "--augment.symmetries", "turn"], "augment.symmetries"),
         ([*DATA, "--preset", "huge"], "no preset 'huge'; there are smoke, cpu, paper"),
         ([*DATA, "--model.name", "fourier-net"], "no model 'fourier-net'; there are iaenet"),
-        ([*DATA, "--model.widht", "8"], "widht"),
-        ([*DATA, "--model.width", "wide"], "width"),
+        ([*DATA, "--model.widht", "8"], "model iaenet: no option 'widht'; did you mean width?"),
+        ([*DATA, "--model.width", "wide"], "model iaenet: width must be a whole number, got 'wide'"),
         ([*DATA, "--model.width", "{a: 1}"], "width"),
         ([*DATA, "--model.skips", "some"], "skips"),
         ([*DATA, "--model.preset", "huge"], "preset"),
         ([*DATA, "--model.branches", "[{name: laplace}]"], "no branch 'laplace'"),
         ([*DATA, "--model.name", "unet", "--model.branches", "[]"], "branches"),
         ([*DATA, "--resolution", "99"], "resolution 99"),
-        ([*DATA, "--content", "abc"], "content is .* asked for abc"),
+        ([*DATA, "--content", "abc"], "content is .* needs abc"),
         ([*DATA, "--seed", "x"], "seed"),
         (["--config", "none.yaml"], "none.yaml"),
         (["--config", "broken.yaml"], "Problems parsing config"),
-        (["--config", "key.yaml"], "optimiser"),
-        (["--config", "nested.yaml"], "learning_rate"),
+        (["--config", "key.yaml"], r"no option --optimiser\.name; it is called --optimizer\.name"),
+        (["--config", "nested.yaml"], r"no option --optimizer\.learning_rate; it is called --optimizer\.lr"),
         (["--config", "type.yaml"], "epochs"),
         (["--config", "list.yaml"], "preset"),
         (["--config", "model.yaml"], "model"),
@@ -264,10 +270,10 @@ def test_models_that_hand_options_on(here, capsys):
     options = ["--model.name", "resnet-interpolation", "--model.width", "4", "--epochs", "1", "--run", "r"]
     assert main(["train", "--data", "one.h5", *options]) == 0
     assert main(["train", "--data", "one.h5", *options[:2], "--model.widht", "4", "--run", "x"]) == 2
-    assert "widht" in capsys.readouterr().err
+    assert "no option 'widht'; did you mean width?" in capsys.readouterr().err
 
 
-# ------------------------------------------------------------------ stopping and going on
+# ------------------------------------------------------------------ stopping and resuming
 
 
 def wait_for(condition, process, seconds=120):
@@ -300,14 +306,14 @@ def whole(long, tmp_path_factory):
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
 )
-def test_a_signal_saves_and_the_next_run_goes_on(number, code, here, long, whole):
+def test_a_signal_saves_and_the_next_run_resumes(number, code, here, long, whole):
     process = command(*long)
     wait_for(lambda: steps(here / "r") == 2, process)
     os.kill(process.pid, number)
     assert finish(process, 60) == code
     words = (here / "words.txt").read_text()
     (step,) = re.findall(
-        r"^Stopped after step (\d+), which is saved: repeat the command and it goes on from there\.$", words, re.M
+        r"^Stopped after step (\d+), which is saved: repeat the command and it resumes there\.$", words, re.M
     )
     assert "Traceback" not in words
     assert (here / "r" / "checkpoints" / f"step-{int(step):09d}").is_dir()
@@ -350,6 +356,18 @@ def test_all_checkpoints_damaged_is_one_line(here, capsys):
     assert main(["train", "--resume", "r"]) == 2
     err = capsys.readouterr().err
     assert "every step checkpoint is damaged" in err
+
+
+def test_a_moved_run_resumes_with_the_data_in_its_folder(here, capsys):
+    (here / "r").mkdir()
+    write(here / "r" / "data.h5", grids=(16,))
+    assert main(["train", "--data", "r/data.h5", *SMALL, *BRIEF, "--run", "r"]) == 0
+    os.rename("r", "elsewhere")
+    capsys.readouterr()
+    assert main(["train", "--resume", "elsewhere"]) == 0
+    write(here / "elsewhere" / "data.h5", grids=(24,))
+    assert main(["train", "--resume", "elsewhere"]) == 2
+    assert "elsewhere/data.h5: content is" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("changed", [["--epochs", "3"], ["--optimizer.lr", "0.1"], ["--model.width", "9"]])

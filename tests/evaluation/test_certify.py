@@ -1,4 +1,4 @@
-"""The certificate: maps between functions pass; what depends on grids, order or company fails, on the right lines."""
+"""The certificate: maps between functions pass; what depends on grids, order or batch fails, on the right lines."""
 
 import json
 import math
@@ -17,7 +17,8 @@ from iaenet.data.problems.burgers import Burgers
 from iaenet.data.problems.problem import Channel
 from iaenet.evaluation.certificate import Thresholds, fitted_order
 from iaenet.evaluation.certify import certify
-from iaenet.evaluation.resolution_study import coincident, permuted, regrid, rungs, some_points
+from iaenet.evaluation.resolution_study import study_cases
+from iaenet.functions.resample import common_points, random_subset
 from iaenet.reports.result_plots import draw_certificate
 from tests.sizes import sizes
 from tests.waves import Gridded, Ordered, Sociable, Turn, Unweighted, Waves
@@ -84,7 +85,7 @@ def test_a_model_that_counts_points_fails_where_they_are_no_grid(unseen):
     assert lines == {("mismatch", random), ("error ratio", random), ("permuted points", "64, as points")}
 
 
-def test_a_model_that_looks_at_batch_mates_fails_in_company_only(unseen):
+def test_a_model_that_looks_at_batch_mates_fails_in_ragged_batches_only(unseen):
     lines = failed(certify(Sociable(0.95), unseen, training_resolution=64))
     assert {test for test, _ in lines} == {"ragged batch"}
 
@@ -129,7 +130,7 @@ def test_coarser_grids_than_the_training_grid_are_shown_only(unseen):
 
 def test_nothing_is_certified_that_was_not_seen(unseen):
     """Trained on a finer grid than any in the data: coarser ones are shown, and there is nothing to judge by."""
-    certificate = certify(Turn(0.95), unseen, ladder=[32, 64], training_resolution=512)
+    certificate = certify(Turn(0.95), unseen, resolutions=[32, 64], training_resolution=512)
     assert (certificate.verdict, certificate.passed) == ("not shown", False)
     assert {line.test for line in certificate.lines if line.passed} == {"permuted points", "ragged batch"}
 
@@ -166,7 +167,7 @@ def test_the_same_after_training_on_one_grid(tmp_path):
     assert ("mismatch", "128") in failed(certificate)  # not only the points that it refuses
 
 
-# ------------------------------------------------------------------ the ladder
+# ------------------------------------------------------------------ the resolutions
 
 
 def test_one_resolution_is_halved_and_refined(tmp_path):
@@ -184,8 +185,8 @@ def test_one_resolution_is_halved_and_refined(tmp_path):
     assert ("mismatch", "64") in failed(certify(Unweighted(), load_dataset(tmp_path / "a.h5")))
 
 
-def test_a_ladder_of_ones_own(unseen):
-    certificate = certify(Turn(0.95), unseen, ladder=[128, 192, 512], training_resolution=128)
+def test_resolutions_of_ones_own(unseen):
+    certificate = certify(Turn(0.95), unseen, resolutions=[128, 192, 512], training_resolution=128)
     assert [line.on for line in certificate.lines if line.test == "mismatch"][:2] == ["128", "192"]
     assert certificate.reference == "512"
     assert certificate.passed, certificate.table()
@@ -216,12 +217,12 @@ def test_grids_that_share_few_points_are_compared_where_both_are_asked(tmp_path)
         values = [
             line.value for line in certify(model, unseen).lines if line.test == "mismatch" and line.value is not None
         ]
-        assert values[0] < 1e-3  # only the interpolation of what cannot be asked for elsewhere
+        assert values[0] < 1e-3  # only the interpolation where a model has no other query points
         assert values[1] < 1e-3
 
 
 def test_outputs_on_points_of_their_own(tmp_path):
-    generate(Waves(elsewhere=True), tmp_path / "a.h5", 4, [32, 64, 128], splits=(0, 0, 4))
+    generate(Waves(query_points=True), tmp_path / "a.h5", 4, [32, 64, 128], splits=(0, 0, 4))
     certificate = certify(Turn(0.95), load_dataset(tmp_path / "a.h5"), training_resolution=64)
     assert certificate.passed, certificate.table()
     assert not certify(Unweighted(0.95), load_dataset(tmp_path / "a.h5"), training_resolution=64).passed
@@ -262,42 +263,22 @@ def test_mixed_splits_and_no_samples_are_refused(unseen):
 def test_a_domain_that_is_no_box_keeps_its_size_when_points_are_left_out():
     corners = np.array([[0, 0], [1, 0], [0, 1], [0.5, 0], [0.5, 0.5], [0, 0.5]])
     triangle = Discretization.mesh(corners, [[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]])
-    some = some_points(Field(triangle, triangle.points), 4, torch.Generator().manual_seed(0))
+    (some,) = random_subset([Field(triangle, triangle.points)], 4, torch.Generator().manual_seed(0))
     assert some.discretization.weights.sum().item() == pytest.approx(0.5)
     box = Discretization.points(np.random.default_rng(0).random((30, 2)))
-    some = some_points(Field(box, box.points), 10, torch.Generator().manual_seed(0))
+    (some,) = random_subset([Field(box, box.points)], 10, torch.Generator().manual_seed(0))
     assert some.discretization.weights.sum().item() == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(("periodic", "low"), [(True, 0.0), (True, 0.013), (False, 0.0)])
-def test_finer_grids_contain_the_coarser(periodic, low):
-    axis = low + np.arange(8) / 8
-    at = Discretization.tensor_grid(axis if periodic else np.linspace(0, 1, 9) ** 2, periodic=periodic)
-    finer = regrid(at, 3)
-    here, _ = coincident(at, finer)
-    assert len(here) == at.n
-    assert finer.n == (24 if periodic else 25)
-    assert finer.weights.sum().item() == pytest.approx(1)
-
-
-def test_rungs_are_the_same_functions(unseen):
-    for ladder in (None, [64, 512]):
-        steps = rungs(unseen, [0, 3], ladder)
-        finest = steps[-1]
-        for rung in steps:
-            for one, fine in zip(rung.given, finest.given, strict=True):
-                here, there = coincident(one.discretization, fine.discretization)
+def test_cases_are_the_same_functions(unseen):
+    for resolutions in (None, [64, 512]):
+        cases = study_cases(unseen, [0, 3], resolutions)
+        finest = cases[-1]
+        for case in cases:
+            for one, fine in zip(case.given, finest.given, strict=True):
+                here, there = common_points(one.discretization, fine.discretization)
                 assert len(here) == one.discretization.n
                 assert torch.allclose(one.values[here], fine.values[there], atol=1e-5)
-
-
-@given(st.integers(1, 30), st.integers(0, 5))
-def test_permuted_points_are_the_same_points(n, seed):
-    at = Discretization.points(np.random.default_rng(seed).random((n, 2)), rule="monte-carlo")
-    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
-    field = permuted(Field(at, at.points), order)
-    assert torch.equal(field.values, field.discretization.points)
-    assert torch.equal(field.discretization.weights, at.weights[order])
 
 
 # ------------------------------------------------------------------ numbers
@@ -355,5 +336,12 @@ def test_the_command_writes_the_certificate(unseen, tmp_path, capsys):
     direct = certify(iaenet.load(tmp_path / "run"), unseen, training_resolution=64, samples=3)
     assert direct.to_json() == (folder / "certificate.json").read_text()
     assert direct.table() in text
-    assert main(["certify", str(tmp_path / "run"), "--ladder", "64,512", "--out", str(tmp_path / "other")]) == 0
+    assert main(["certify", str(tmp_path / "run"), "--resolutions", "64,512", "--out", str(tmp_path / "other")]) == 0
     assert json.loads((tmp_path / "other" / "certificate.json").read_text())["reference"] == "512"
+
+
+def test_the_old_name_of_an_option_is_answered_with_the_new_one(capsys, tmp_path):
+    (tmp_path / "old.yaml").write_text("ladder: [64, 128]\n")
+    for options in (["--ladder", "64,128"], ["--config", str(tmp_path / "old.yaml")]):
+        assert main(["certify", "run", *options]) == 2
+        assert "no option --ladder; it is called --resolutions" in capsys.readouterr().err

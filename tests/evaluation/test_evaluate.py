@@ -14,14 +14,16 @@ import pytest
 import torch
 
 import iaenet
-from iaenet import Discretization, Field, IAENet, InvalidInputError, load_dataset, write_dataset
+from iaenet import Discretization, Field, IAENet, InvalidInputError, Model, load_dataset, write_dataset
+from iaenet.cli.evaluate_command import training_resolution
 from iaenet.cli.main import main
 from iaenet.data.generate import generate
 from iaenet.data.problems.problem import Channel, Sample
+from iaenet.evaluation.certify import certify
 from iaenet.evaluation.evaluate import evaluate
 from iaenet.functions.metrics import relative_l2
-from iaenet.models.inference import ask, ask_all
-from iaenet.reports.result_plots import draw_errors, draw_predictions
+from iaenet.models.operator import describe
+from iaenet.reports.result_plots import draw_certificate, draw_errors, draw_predictions
 from tests.sizes import sizes
 from tests.waves import Gridded, Turn, Waves
 
@@ -172,7 +174,7 @@ def test_channels_have_their_own_errors(tmp_path):
 
 
 def test_outputs_on_points_of_their_own(tmp_path):
-    generate(Waves(elsewhere=True), tmp_path / "a.h5", 3, [32, 64], splits=(0, 0, 3))
+    generate(Waves(query_points=True), tmp_path / "a.h5", 3, [32, 64], splits=(0, 0, 3))
     evaluation = evaluate(Turn(0.9), load_dataset(tmp_path / "a.h5"), random_points=32)
     assert [row.statistics["mean"] for row in evaluation.rows[:2]] == pytest.approx([0.1, 0.1], rel=1e-3)
     assert not evaluation.rows[2].refused
@@ -225,43 +227,6 @@ def test_progress_ends_with_all_pairs(unseen):
     evaluate(Turn(), unseen, random_points=32, progress=lambda done, total: calls.append((done, total)))
     assert calls == sorted(calls)
     assert calls[-1] == (28, 28)
-
-
-# ------------------------------------------------------------------ asking
-
-
-def test_asking_leaves_a_model_as_it_was():
-    model = torch.nn.Sequential(torch.nn.Dropout(0.5), torch.nn.Linear(1, 1)).double().train()
-
-    class Pointwise(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.inner = model
-
-        def forward(self, field, at=None):
-            return Field(field.discretization, self.inner(field.values))
-
-    grid = Discretization.uniform(50)
-    field = Field(grid, grid.points.float())  # float32 for a float64 model
-    first, second = (ask(Pointwise(), field) for _ in range(2))
-    assert torch.equal(first.values, second.values)  # no dropout
-    assert (first.values.dtype, first.values.requires_grad) == (torch.float64, False)
-    assert model.training
-    assert first.discretization is grid
-
-
-def test_answers_at_other_points_than_asked_for_are_noticed():
-    grid = Discretization.uniform(8)
-    deaf = lambda field, at=None: field  # noqa: E731
-    with pytest.raises(InvalidInputError, match="8 values where 5 were asked for"):
-        ask(deaf, Field(grid, grid.points), Discretization.uniform(5))
-
-
-def test_many_functions_are_asked_for_in_order(unseen):
-    pairs = [unseen[i] for i in (0, 2, 1, 4, 3)]
-    places = [wanted.discretization for _, wanted in pairs]
-    for one, (given, _) in zip(ask_all(Turn(), [a for a, _ in pairs], places), pairs, strict=True):
-        assert torch.allclose(one.values, Turn()(given).values, atol=1e-6)
 
 
 # ------------------------------------------------------------------ the command
@@ -343,6 +308,77 @@ def test_data_that_are_gone_or_changed(command, tmp_path, capsys):
     generate(Waves(), tmp_path / "a.h5", 8, [32], splits=(4, 2, 2), seed=1)
     assert main([command, str(tmp_path / "run")]) == 0
     assert "is no longer what" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["evaluate", "certify"])
+def test_a_moved_run_brings_its_data_along(command, tmp_path, capsys):
+    (tmp_path / "run").mkdir()
+    generate(Waves(), tmp_path / "run" / "data.h5", 8, [32], splits=(4, 2, 2))
+    network = {"name": "iaenet", **sizes(post=4)}
+    iaenet.fit(network, tmp_path / "run" / "data.h5", tmp_path / "run", epochs=1, threads=1)
+    moved = tmp_path / "moved"
+    (tmp_path / "run").rename(moved)
+    assert main([command, str(moved), "--samples", "1"]) == 0
+    assert "note" not in capsys.readouterr().out
+    (moved / "data.h5").unlink()
+    generate(Waves(), moved / "data.h5", 8, [32], splits=(4, 2, 2), seed=1)
+    assert "data.h5 holds others; name a file with --data" in mistake(capsys, command, moved)
+
+
+# ------------------------------------------------------------------ each sample on points of its own
+
+
+@pytest.fixture(scope="module")
+def irregular(tmp_path_factory):
+    """A run on samples that share no points, and a file of such samples; no size of the second is in the first."""
+    folder = tmp_path_factory.mktemp("irregular")
+    for name, first, splits in (("train", 40, ["train"] * 16 + ["validation"] * 4), ("test", 41, ["test"] * 5)):
+        pairs = []
+        for i in range(len(splits)):
+            at = Discretization.points(np.random.default_rng(first + i).random((first + 2 * i, 2)))
+            a = torch.sin(3 * at.points.sum(1, keepdim=True) + i).float()
+            pairs.append((Field(at, a), Field(at, 2 * a)))
+        write_dataset(folder / f"{name}.h5", pairs, splits=splits, inputs=[Channel("a")], outputs=[Channel("u")])
+    network = {"name": "iaenet", **sizes(post=4, dim=2)}
+    iaenet.fit(network, folder / "train.h5", folder / "run", epochs=1, threads=1)
+    return folder
+
+
+def test_samples_on_points_of_their_own_share_a_row_with_their_mean(irregular, capsys):
+    assert main(["evaluate", str(irregular / "run"), "--data", str(irregular / "test.h5")]) == 0
+    assert re.search(r"^41 to 49 +5 ", capsys.readouterr().out, re.M)
+    (row,) = json.loads((irregular / "run" / "evaluation" / "evaluation.json").read_text())["rows"]
+    assert (row["on"], row["resolution"], row["samples"], row["points"]) == ("41 to 49", None, 5, [41, 49])
+    assert row["relative_l2"]["mean"] > 0
+
+
+def test_no_size_is_called_that_of_the_training_which_is_none(irregular, data):
+    metadata = iaenet.load(irregular / "run").metadata
+    assert metadata["trained"]["points"] == [40, 70]
+    assert training_resolution(metadata, load_dataset(irregular / "test.h5")) is None
+    one = load_dataset(irregular / "test.h5", resolution=41)
+    labels = (
+        draw_errors(evaluate(Almost(), one), training_resolution(metadata, one)).axes[0].get_legend_handles_labels()
+    )
+    assert not [text for text in labels[1] if "trained" in text]
+    several = {"trained": describe([Discretization.uniform(n, periodic=True) for n in (32, 256)])}
+    assert training_resolution(several, data.select(resolution=64)) is None  # between the two, but none of them
+    assert training_resolution(several, data) == 32
+
+
+class Almost(Model):
+    def transform(self, values, source, target):
+        return 1.9 * values
+
+
+def test_the_certificate_names_its_axis_for_what_it_is(irregular, unseen):
+    scattered = draw_certificate(certify(Almost(), load_dataset(irregular / "test.h5"), samples=2)).axes[0]
+    assert scattered.get_xlabel() == "$n^{1/d}$ for $n$ points in $d$ dimensions"
+    grids = draw_certificate(certify(Turn(0.9), unseen, samples=2)).axes[0]
+    assert grids.get_xlabel() == "points along an axis"
+
+
+# ------------------------------------------------------------------ help
 
 
 @pytest.mark.parametrize("command", ["evaluate", "certify"])

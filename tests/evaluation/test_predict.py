@@ -17,10 +17,11 @@ from iaenet import Discretization, Field, FunctionToVector, IAENet, load_dataset
 from iaenet.cli.predict_command import EXAMPLES, query_points
 from iaenet.data.problems.problem import Channel
 from iaenet.errors import InvalidInputError
-from iaenet.evaluation.mismatch import mismatch, thinned
-from iaenet.evaluation.predict import LARGE, apply, predict
+from iaenet.evaluation.mismatch import mismatch
+from iaenet.evaluation.predict import predict
 from iaenet.functions.normalizer import Normalizer
 from iaenet.models.base import Model
+from iaenet.models.inference import MOST_POINTS
 from iaenet.models.operator import Operator, describe
 from iaenet.reports.predict_files import predict_files
 from tests.sizes import sizes
@@ -45,10 +46,12 @@ class Smoothing(Model):
 class Remembering(Smoothing):
     """The same, and it remembers how it was called."""
 
-    calls: list  # of numbers of points
+    calls: list  # of numbers of points, one for each function
 
     def forward(self, field, at=None):
-        self.calls = [*getattr(self, "calls", []), [f.discretization.n for f in field]]
+        fields = [field] if isinstance(field, Field) else field
+        sizes = [f.discretization.n for f in fields for _ in range(len(f.values) if f.batched else 1)]
+        self.calls = [*getattr(self, "calls", []), sizes]
         return super().forward(field, at)
 
 
@@ -154,7 +157,11 @@ def test_pieces_give_what_the_whole_gives(at):
 
 
 def test_small_functions_share_a_batch_and_large_ones_do_not():
-    model, few, many = operator(Remembering(), GRID), Discretization.uniform(33), Discretization.uniform(LARGE + 1)
+    model, few, many = (
+        operator(Remembering(), GRID),
+        Discretization.uniform(33),
+        Discretization.uniform(MOST_POINTS + 1),
+    )
     predict(model, [on(few)] * 3)
     assert model.network.calls == [[33, 33, 33]]
     predict(model, [on(few)] * 3, [few, many, few])
@@ -163,10 +170,10 @@ def test_small_functions_share_a_batch_and_large_ones_do_not():
 
 def test_batches_stay_below_the_limit():
     model, at = operator(Remembering(), GRID), Discretization.uniform(2000)
-    predict(model, [on(at)] * 40, Discretization.uniform(11))
+    predict(model, [on(at)] * 80, Discretization.uniform(11))
     points = [sum(each) for each in model.network.calls]
-    assert sum(points) == 80000
-    assert max(points) <= LARGE
+    assert sum(points) == 160000
+    assert max(points) <= MOST_POINTS
     assert len(points) == 3
 
 
@@ -222,9 +229,9 @@ def test_what_cannot_be_taken_is_refused_by_name(field, message, at):
         predict(operator(Smoothing(), GRID), [on(GRID), field], at)
 
 
-def test_places_must_be_as_many_and_in_the_same_domain():
+def test_query_points_must_be_as_many_and_in_the_same_domain():
     model = operator(Smoothing(), GRID)
-    with pytest.raises(InvalidInputError, match="2 functions, but 1 places"):
+    with pytest.raises(InvalidInputError, match="2 functions, but 1 sets of query points"):
         predict(model, [on(GRID)] * 2, [GRID])
     with pytest.raises(InvalidInputError, match=r"sample 0: the input lies in the domain \[0, 1\], .* \[0, 2\]"):
         predict(model, on(GRID), Discretization.uniform(5, bounds=[[0, 2]]))
@@ -236,16 +243,16 @@ def test_a_prediction_that_is_no_number_names_its_sample():
             return torch.where(values > 1e3, math.nan, values)
 
     spike = Field(GRID, torch.where(GRID.points == 0.5, 1e4, 0.0))
-    with pytest.raises(InvalidInputError, match="sample 2: the prediction: channel 0, point 32 is nan"):
+    with pytest.raises(InvalidInputError, match="sample 2: the model's output: channel 0, point 32 is nan"):
         predict(operator(Broken(), GRID), [on(GRID), on(GRID), spike, on(GRID)])
 
 
-def test_a_network_that_ignores_the_places_is_noticed():
+def test_a_network_that_ignores_the_query_points_is_noticed():
     class Deaf(nn.Module):
         def forward(self, field, at=None):
-            return list(field)
+            return field
 
-    with pytest.raises(InvalidInputError, match="Deaf gave 65 points, not 7 as asked"):
+    with pytest.raises(InvalidInputError, match=r"shape \(65, 1\) for 1 function\(s\) at 7 query points"):
         predict(operator(Deaf(), GRID), on(GRID), 7)
 
 
@@ -261,7 +268,7 @@ def true_mismatch(model, field, fine):
 
 
 def estimate(model, field, at=None):
-    return mismatch(lambda *call: apply(model, *call), field, at)
+    return mismatch(model, field, at)
 
 
 @pytest.mark.parametrize("n", [17, 33, 64, 129])
@@ -294,8 +301,6 @@ def test_on_a_mesh_in_a_domain_that_is_no_box():
 
     field, fine = triangle(20), triangle(150)
     assert 1 < estimate(model, field) / true_mismatch(model, field, fine) < 9
-    coarse, _ = thinned(field)
-    assert float(coarse.discretization.weights.sum()) == pytest.approx(0.5)
 
 
 def test_the_estimate_at_other_points_and_of_a_network():
@@ -316,24 +321,6 @@ def test_nothing_to_leave_out_is_no_estimate():
     assert estimate(model, on(Discretization.points([[0.5]]))) is None
     notes = predict(model, on(Discretization.uniform(2))).notes
     assert notes[-1].startswith("the mismatch cannot be estimated")
-
-
-@pytest.mark.parametrize("periodic", [False, True])
-@pytest.mark.parametrize("d", [1, 2, 3])
-def test_thinned_functions_keep_values_volume_and_domain(d, periodic):
-    for at in (
-        Discretization.uniform((6, 5, 4)[:d], periodic=periodic),
-        random_points(41, d, periodic=periodic),
-    ):
-        field = on(at)
-        coarse, kept = thinned(field)
-        assert len(kept) < at.n
-        assert torch.equal(coarse.values, field.values[kept])
-        assert torch.equal(coarse.discretization.points, at.points[kept])
-        assert coarse.discretization.periodic == at.periodic
-        assert float(coarse.discretization.weights.sum()) == pytest.approx(float(at.weights.sum()))
-    even = smooth(Discretization.uniform((8,) * d, periodic=True))
-    assert thinned(even)[0].discretization.key == Discretization.uniform((4,) * d, periodic=True).key
 
 
 # ------------------------------------------------------------------ files

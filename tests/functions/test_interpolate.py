@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iaenet import Discretization, Field, InvalidInputError, interpolate
-from iaenet.functions.interpolate import KEPT, random_subset, taps
+from iaenet.functions.interpolate import KEPT, taps
 from tests.smooth import mismatch, smooth
 
 
@@ -113,22 +113,3 @@ def test_what_is_remembered_is_bounded_and_right():
 def test_dimensions_must_agree():
     with pytest.raises(InvalidInputError, match="from 1-D to 2-D"):
         interpolate(Field(Discretization.uniform(4), torch.ones(4, 1)), Discretization.uniform((4, 4)))
-
-
-@given(st.integers(2, 40), st.integers(1, 2))
-def test_random_subsets_are_points_of_the_same_function(n, d):
-    fine = smooth(Discretization.uniform((40, 2)[:d]), torch.float64)
-    picked = random_subset(fine, n, torch.Generator().manual_seed(n))
-    assert picked.discretization.n == n
-    torch.testing.assert_close(picked.values, smooth(picked.discretization, torch.float64).values)
-    assert picked.discretization.weights.sum().item() == pytest.approx(1)
-    again = random_subset(fine, n, torch.Generator().manual_seed(n))
-    assert again.discretization.key == picked.discretization.key
-    if d == 1:
-        assert picked.discretization.points[[0, -1], 0].tolist() == [0.0, 1.0]
-
-
-def test_a_subset_of_more_points_than_there_are_is_refused():
-    points = Field(Discretization.points([[0.1], [0.5], [0.7]]), torch.ones(3, 1))
-    with pytest.raises(InvalidInputError, match="has 2 to 3, not 4"):
-        random_subset(points, 4, torch.Generator())

@@ -156,7 +156,7 @@ def test_a_ragged_list_is_its_members_one_by_one(model: Model, at: Place):
         fields += [functions(at.points, IN, 2)]
     for one, many in zip(fields, model(fields), strict=True):
         assert close(many.values, model(one).values)
-    if model.accepts.elsewhere:
+    if model.accepts.query_points:
         targets = [[at.points, at.finer, at.grid][i % 3] for i in range(len(fields))]
         for one, target, many in zip(fields, targets, model(fields, at=targets), strict=True):
             assert many.discretization is target
@@ -227,7 +227,7 @@ def test_built_again_from_its_options(model: Model, at: Place):
     again.load_state_dict(model.state_dict())
     field = functions(at.grid, IN, 2)
     assert torch.equal(again(field).values, model(field).values)
-    if model.accepts.elsewhere:
+    if model.accepts.query_points:
         assert torch.equal(again(field, at=at.points).values, model(field, at=at.points).values)
 
 
@@ -265,7 +265,7 @@ def test_what_is_no_field_is_refused(model: Model, at: Place):
     for wrong in ([field, field.values], [None]):
         with pytest.raises(InvalidInputError, match="expected a Field"):
             model(wrong)
-    with pytest.raises(InvalidInputError, match="2 fields, but 1 places"):
+    with pytest.raises(InvalidInputError, match="2 fields, but 1 sets of query points"):
         model([field, field], at=[at.grid])
 
 
@@ -332,9 +332,9 @@ def test_points_in_another_order(name: str, at: Place):
     assert close(found.values, model(field).values[order])
 
 
-def test_output_elsewhere(model: Model, at: Place):
+def test_output_at_query_points(model: Model, at: Place):
     field = functions(at.grid, IN, 2)
-    if not model.accepts.elsewhere:
+    if not model.accepts.query_points:
         for target in (at.finer, at.points):
             refused(lambda target=target: model(field, at=target), "`at`", "own grid")
         return
@@ -355,7 +355,7 @@ def test_input_on_a_boundary_output_on_a_mesh():
     inside = 0.5 + (circle[:, None] - 0.5) * torch.linspace(0.2, 1, 4, dtype=torch.float64)[:, None]
     disc = Discretization.points(inside.reshape(-1, 2), torch.full((120,), 0.16 * math.pi / 120))
     for name, kind in MODELS.items():
-        if kind.accepts.points and kind.accepts.elsewhere:
+        if kind.accepts.points and kind.accepts.query_points:
             model = build(name, boundary, disc)
             found = model(functions(boundary, IN, 2), at=disc)
             assert found.values.shape == (2, 120, OUT), name

@@ -141,7 +141,7 @@ def test_converges_on_scattered_points_in_the_plane(periodic, limit):
 @pytest.mark.parametrize("grid", [24, 15, None])
 @pytest.mark.parametrize("periodic", [True, False])
 @pytest.mark.parametrize("dim", [1, 2])
-def test_elsewhere_agrees_where_points_coincide(dim, periodic, grid):
+def test_query_points_agree_where_points_coincide(dim, periodic, grid):
     model = FNO(1, 1, dim, periodic, grid=grid, width=8, modes=4).double()
     size, half = (24, 12) if periodic else (25, 13)
     whole = Discretization.uniform((size,) * dim, periodic=periodic)
@@ -154,7 +154,7 @@ def test_elsewhere_agrees_where_points_coincide(dim, periodic, grid):
     assert mismatch(model(field, at=some).values, own.reshape(3, -1, 1)[:, 5:12]) < 1e-11
 
 
-def test_elsewhere_agrees_whatever_box_the_points_come_with():
+def test_query_points_agree_whatever_box_the_points_come_with():
     model = FNO(1, 1, width=8, modes=4)
     field = Field(Discretization.uniform(21, bounds=[[0, 2]]), torch.randn(21, 1))
     part = field.discretization.points[5:12]

@@ -167,7 +167,7 @@ def test_converges_on_scattered_points_in_the_plane(kind, periodic, limit):
 
 @pytest.mark.parametrize("grid", [25, 17, None])
 @pytest.mark.parametrize("kind", KINDS)
-def test_elsewhere_agrees_where_points_coincide(kind, grid):
+def test_query_points_agree_where_points_coincide(kind, grid):
     model = _small(kind, grid=grid)
     field = Field(Discretization.uniform(25), torch.randn(3, 25, 1, dtype=torch.float64))
     half = model(field, at=Discretization.uniform(13)).values

@@ -216,7 +216,7 @@ def test_it_learns():
     assert losses[-1] < 0.2 * losses[0]
 
 
-def test_output_elsewhere_is_refused():
+def test_other_query_points_are_refused():
     points = scattered()
     with pytest.raises(InvalidInputError, match=r"own grid or points; leave `at` out"):
         Transolver(1, 1, 2, **SMALL)(Field(points, torch.randn(points.n, 1)), at=scattered(seed=1))

@@ -7,9 +7,10 @@ import torch
 from iaenet import Discretization, Field, InvalidInputError, interpolate, relative_l2
 from iaenet.data.problems.burgers import Burgers, cole_hopf
 from iaenet.data.problems.random_fields import FourierSeries
+from iaenet.functions.seeds import stream
 from iaenet.models.registry import build
 from iaenet.training.augment import SETS, at_some_points, resampled, symmetric
-from iaenet.training.batches import Samples, stream
+from iaenet.training.batches import Samples
 from iaenet.training.config import AugmentConfig, TrainConfig
 from iaenet.training.loop import _losses
 from tests.sizes import sizes

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from iaenet import Discretization, Field, InvalidInputError, load_dataset, write_dataset
 from iaenet.data.problems.problem import Channel
-from iaenet.training.batches import Samples, batches, number, stream
+from iaenet.functions.seeds import derived_seed, stream
+from iaenet.training.batches import Samples, batches
 from tests.trainings import waves
 
 
@@ -125,5 +126,5 @@ def test_streams_are_independent_and_repeat():
 
 
 def test_seeds_of_streams_do_not_depend_on_the_process():
-    assert number(0, "order", 3) == 66275818384681139
-    assert len({number(seed, step) for seed in range(30) for step in range(300)}) == 9000
+    assert derived_seed(0, "order", 3) == 66275818384681139
+    assert len({derived_seed(seed, step) for seed in range(30) for step in range(300)}) == 9000

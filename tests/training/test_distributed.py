@@ -101,7 +101,7 @@ def test_two_processes_have_the_losses_of_one(file, tmp_path, more):
     assert together.said(1).strip() == ""  # one speaks for all
 
 
-# ------------------------------------------------------------------ stopping and going on
+# ------------------------------------------------------------------ stopping and resuming
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,7 @@ def whole(file, tmp_path_factory):
 
 
 @pytest.mark.parametrize(("dead", "others"), [(0, 2), *(pytest.param(1, n, marks=pytest.mark.slow) for n in (2, 1))])
-def test_a_killed_rank_ends_the_other_by_name_and_training_goes_on(dead, others, file, tmp_path, whole):
+def test_a_killed_rank_ends_the_other_by_name_and_training_resumes(dead, others, file, tmp_path, whole):
     run, alive = tmp_path / "run", 1 - dead
     command = arguments(file, run, "--save_seconds", 0, epochs=12)
     together = Together(tmp_path, *command)
@@ -232,7 +232,7 @@ def rank_of(process):
 
 
 @pytest.mark.slow
-def test_torchrun_passes_the_message_on(file, tmp_path):
+def test_torchrun_names_the_rank_and_passes_a_signal_on(file, tmp_path):
     run = tmp_path / "run"
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", free_port()]
     command += ["-m", "--", "iaenet", *arguments(file, run, "--save_seconds", 0, epochs=400)]
@@ -242,7 +242,9 @@ def test_torchrun_passes_the_message_on(file, tmp_path):
         (victim,) = [child for child in children(launcher.pid) if rank_of(child) == 1]
         os.kill(victim, signal.SIGKILL)
         assert launcher.wait(60) != 0
-    assert "rank 0 stops, because rank 1 is gone" in (tmp_path / "words.txt").read_text()
+    said = (tmp_path / "words.txt").read_text()
+    assert "rank 0 stops, because another rank is gone, which torchrun names; start the training again" in said
+    assert re.search(r"rank +: 1 .*\n +exitcode +: -9", said)
     with open(tmp_path / "words.txt", "w") as words:  # and a signal to the launcher saves
         launcher = subprocess.Popen([str(part) for part in command], stdout=words, stderr=words)
         before = steps(run)

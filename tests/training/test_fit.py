@@ -319,3 +319,22 @@ def test_a_network_on_another_domain_is_refused_before_a_folder_is_made(tmp_path
     with pytest.raises(InvalidInputError, match="name"):
         fit({"width": 3}, pairs, tmp_path / "run", **BRIEF)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        (TINY, {"lr": 0.1}, r"no option 'lr'; it is called optimizer\.lr"),
+        (TINY, {"optimizer_name": "adam"}, r"no option 'optimizer_name'; it is called optimizer\.name"),
+        (TINY, {"batchsize": 3}, r"no option 'batchsize'; did you mean batch_size\?"),
+        (TINY, {"optimizer": {"learn_rate": 3}}, r"no option 'optimizer\.learn_rate'"),
+        ({"name": "iaenet", "widht": 3}, {}, r"model iaenet: no option 'widht'; did you mean width\?"),
+        ({"name": "resnet-interpolation", "widht": 3}, {}, r"no option 'widht'; did you mean width\?"),
+        ({"name": "function-to-vector", "widht": 3}, {}, r"no option 'widht'; did you mean width\?"),
+        ({"name": "fno", "width": "wide"}, {}, "model fno: width must be a whole number, got 'wide'"),
+        (TINY, {"device": "abacus"}, "device 'abacus' cannot be used"),
+    ],
+)
+def test_a_typo_is_answered_with_the_right_name(model, options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        fit(model, waves(4), epochs=1, **options)

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from iaenet import load
+from iaenet.models.inference import infer
 from iaenet.training.distributed import Distributed
 from iaenet.training.run_folder import RunFolder
 from tests.trainings import (
@@ -106,13 +107,36 @@ def test_an_error_without_a_save_starts_over_exactly(reference, tmp_path):
     assert differences(outcome(tmp_path / "run"), reference("muon")) == []
 
 
+@pytest.mark.parametrize(("number", "error"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)])
+def test_a_signal_during_validation_stops_after_the_batch(number, error, reference, tmp_path, monkeypatch):
+    """Two samples a batch: three batches in each validation, of which the first gets the signal."""
+    calls = []
+
+    def signalled(*arguments, **options):
+        calls.append(len(calls))
+        if calls[-1] == 3 * 3:  # the fourth epoch
+            signal.raise_signal(number)
+        return infer(*arguments, **options)
+
+    monkeypatch.setattr("iaenet.training.loop.infer", signalled)
+    with pytest.raises(error) as stopped:
+        train_scenario("muon", tmp_path / "run", batch_size=1)
+    assert "Stopped after step 96, which is saved" in str(stopped.value)
+    assert len(calls) == 10
+    assert RunFolder(tmp_path / "run").newest("step")[0]["training"]["epoch"] == 3
+    train_scenario("muon", tmp_path / "run", batch_size=1)
+    assert len(calls) == 9 + 1 + 5 * 3
+    train_scenario("muon", tmp_path / "whole", batch_size=1)
+    assert differences(outcome(tmp_path / "run"), outcome(tmp_path / "whole")) == []
+
+
 @pytest.mark.parametrize("every", [1, 3])
 def test_no_sample_is_lost_or_repeated(every, tmp_path, monkeypatch):
     taken, share = [], Distributed.share
 
-    def note(team, places):
-        taken.append(places)
-        return share(team, places)
+    def note(team, indices):
+        taken.append(indices)
+        return share(team, indices)
 
     monkeypatch.setattr(Distributed, "share", note)
     stopper = Stopper(every, lambda: signal.raise_signal(signal.SIGTERM))

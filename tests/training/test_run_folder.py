@@ -5,6 +5,8 @@ import multiprocessing
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 
 import pytest
@@ -124,6 +126,22 @@ def test_a_second_trainer_is_refused_by_the_name_of_the_first(holder, tmp_path):
         assert (tmp_path / "run" / "lock").read_text() == f"process {os.getpid()} on {socket.gethostname()}"
 
 
+def test_a_second_trainer_through_a_symbolic_link_is_refused_too(holder, tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "run")
+    message = f"link: process {holder.pid} on {socket.gethostname()} is training here"
+    with pytest.raises(InvalidInputError, match=message), RunFolder(tmp_path / "link").locked():
+        pytest.fail("two trainers in one folder")
+
+
+def test_the_package_needs_no_locks_of_unix():
+    """`fcntl` is not there on Windows."""
+    code = (
+        "import sys, filelock; sys.modules['fcntl'] = None\n"
+        "import iaenet.training.fit, iaenet.data.generate, iaenet.cli.main"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 def test_the_lock_is_lifted_after_an_error(tmp_path):
     run = RunFolder(tmp_path)
     for _ in range(2):
@@ -137,7 +155,7 @@ def test_leftovers_of_a_killed_save_are_removed(run):
     (run.path / ".metrics.json.abcd.tmp").write_text("{")
     with run.locked():
         assert names(run) == ["best-000000020", "step-000000010", "step-000000020"]
-        assert sorted(os.listdir(run.path)) == ["checkpoints", "lock"]
+        assert sorted(os.listdir(run.path)) == [".lock", "checkpoints", "lock"]
 
 
 def fail_in(run, *, after_a_save):

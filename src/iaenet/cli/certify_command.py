@@ -8,9 +8,9 @@ from iaenet.cli.options import new_parser, whole_numbers
 
 EXAMPLES = """  iaenet certify burgers
   iaenet certify burgers --data finer.h5 --samples 32
-  iaenet certify burgers --ladder 64,128,256,512,1024 --out results"""
+  iaenet certify burgers --resolutions 64,128,256,512,1024 --out results"""
 
-TEXT = """Measure the invariance of a trained model. On a ladder of resolutions: the mismatch between the output there
+TEXT = """Measure the invariance of a trained model. On several resolutions: the mismatch between the output there
 and on the finest grid, the order at which it falls, and the error in units of that on the training grid. Also on as
 many random points, on points in another order, and in a batch with others. Every line has a limit; grids coarser than
 the training grid are shown, not judged. Writes certificate.json and certificate.png."""
@@ -18,10 +18,10 @@ the training grid are shown, not judged. Writes certificate.json and certificate
 
 def certify_command(arguments: list[str], progress: Callable[[str], Any]) -> str:
     """Read the arguments, measure, write the certificate and its picture, and tell the verdict."""
-    parser = new_parser("certify", TEXT, EXAMPLES)
+    parser = new_parser("certify", TEXT, EXAMPLES, {"ladder": "resolutions"})
     add_data_options(parser, "certificate")
     parser.add_argument(
-        "--ladder",
+        "--resolutions",
         type=whole_numbers,
         default=None,
         help="Resolutions to compare; those not in the data are interpolated. Default: those in the data, or if there "
@@ -39,7 +39,7 @@ def certify_command(arguments: list[str], progress: Callable[[str], Any]) -> str
     certificate = certify(
         operator,
         dataset,
-        ladder=given.ladder,
+        resolutions=given.resolutions,
         training_resolution=training_resolution(operator.metadata, dataset),
         samples=given.samples,
         seed=given.seed,

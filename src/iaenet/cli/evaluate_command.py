@@ -75,23 +75,28 @@ def add_data_options(parser: Any, folder: str) -> None:
     )
     parser.add_argument("--out", type=str | None, default=None, help=f"Folder to write to. Default: RUN/{folder}.")
     parser.add_argument("--seed", type=int, default=0, help="Of random points. Default 0.")
-    parser.add_argument("--device", type=str, default="cpu", help="Where to compute. Default cpu.")
+    add_device_option(parser)
+
+
+def add_device_option(parser: Any) -> None:
+    """`--device`, the same for every command that computes with a model."""
+    parser.add_argument(
+        "--device", type=str, default="auto", help="Where to compute: cpu, cuda, cuda:1. Default: CUDA if there is one."
+    )
 
 
 def opened(run: str, data: str | None, split: str, device: str) -> "tuple[Operator, Dataset, list[str]]":
     """The model of a run, the samples of one split, and what the user should know about them."""
     from iaenet.data.dataset import load_dataset
+    from iaenet.models.inference import use_device
     from iaenet.training.fit import load
 
-    operator = load(run)
-    try:
-        operator = operator.to(device)
-    except (RuntimeError, AssertionError) as error:  # no such device, or PyTorch was built without it
-        raise InvalidInputError(f"device {device!r} cannot be used: {str(error).splitlines()[0]}") from None
+    operator = load(run).to(use_device(device))
     origin = operator.metadata.get("data") or {}
-    path = data or origin.get("data")
-    if path is None:
+    recorded = str(origin.get("data") or "")
+    if not (data or recorded):
         raise InvalidInputError(f"{run} was trained on data without a file; name one with --data")
+    path = data or recorded_data(run, recorded)
     if data is None and not Path(path).is_file():
         raise InvalidInputError(f"{path}, the data that {run} was trained on, is not there; name a file with --data")
     dataset = load_dataset(path, split=split)
@@ -101,8 +106,19 @@ def opened(run: str, data: str | None, split: str, device: str) -> "tuple[Operat
             names = [", ".join(row) for row in ([c["name"] for c in expected], [c.name for c in found])]
             raise InvalidInputError(f"{path}: {side} are {names[1]}, but {run} was trained with {names[0]}")
     changed = data is None and origin.get("content") not in (None, dataset.content_hash)
+    if changed and path != recorded:
+        raise InvalidInputError(
+            f"{recorded}, the data that {run} was trained on, is not there, and {path} holds others; "
+            "name a file with --data"
+        )
     note = [f"note: {path} is no longer what {run} was trained on; its samples may be others"] if changed else []
     return operator, dataset, note
+
+
+def recorded_data(run: str, recorded: str) -> str:
+    """The data of a run: the file that was recorded, or the one in the run folder where that is gone."""
+    moved = Path(run) / Path(recorded).name
+    return str(moved) if moved.is_file() and not Path(recorded).exists() else recorded
 
 
 def folder_for(run: str, out: str | None, name: str) -> Path:
@@ -114,12 +130,11 @@ def folder_for(run: str, out: str | None, name: str) -> Path:
 
 def training_resolution(metadata: dict[str, Any], dataset: "Dataset") -> int | None:
     """The resolution that a model was trained on; of several, the coarsest that is in the data; None if not known."""
-    asked = (metadata.get("data") or {}).get("resolution")
-    if asked is not None or "trained" not in metadata:
-        return asked
-    low, high = metadata["trained"]["points"]
+    chosen = (metadata.get("data") or {}).get("resolution")
+    if chosen is not None or "trained" not in metadata:
+        return chosen
     for resolution in dataset.resolutions:
-        if low <= dataset.select(resolution=resolution)[0][0].discretization.n <= high:
+        if dataset.select(resolution=resolution)[0][0].discretization.n in metadata["trained"].get("sizes", []):
             return resolution
     return None
 
@@ -144,9 +159,9 @@ def _draw_cases(
     if not rows or samples < 1:
         return []
     part = dataset if rows[-1].resolution is None else dataset.select(resolution=rows[-1].resolution)
-    place = {part.entry(i).sample: i for i in range(len(part))}
+    index = {part.entry(i).sample: i for i in range(len(part))}
     spread = sorted({round(i * (len(part) - 1) / max(1, samples - 1)) for i in range(min(samples, len(part)))})
-    worst = [place[sample] for sample, _ in rows[-1].worst[:samples]]
-    for name, places in (("samples.png", spread), ("worst.png", worst)):
-        save(draw_predictions(operator, part, places), folder / name)
+    worst = [index[sample] for sample, _ in rows[-1].worst[:samples]]
+    for name, indices in (("samples.png", spread), ("worst.png", worst)):
+        save(draw_predictions(operator, part, indices), folder / name)
     return ["samples.png", "worst.png"]

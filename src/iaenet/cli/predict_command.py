@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from iaenet.cli.evaluate_command import add_device_option
 from iaenet.cli.import_command import add_reader_option, check_source
 from iaenet.cli.options import RefusedError, new_parser, whole_numbers
 from iaenet.data.atomic import check_folder
@@ -53,7 +54,7 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         help="Of the output, the same or data (a data file of iaenet). Default: by its name; in a folder as the input, "
         "or csv.",
     )
-    parser.add_argument("--device", type=str, default="cpu", help="Where to compute. Default cpu.")
+    add_device_option(parser)
     group = parser.add_argument_group("how to read the input")
     reading = options_of("predict")
     for option in reading:
@@ -67,16 +68,12 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
     for path in (given.output, *([given.picture] if given.picture else [])):
         check_folder(path)
 
+    from iaenet.models.inference import use_device
     from iaenet.reports.predict_files import predict_files
     from iaenet.training.fit import load
 
-    operator = load(given.run)
-    try:
-        operator = operator.to(given.device)
-    except (RuntimeError, AssertionError) as error:  # PyTorch's words for a device that is not there
-        raise InvalidInputError(f"--device {given.device}: {str(error).splitlines()[0]}") from None
     return predict_files(
-        operator,
+        load(given.run).to(use_device(given.device)),
         given.input,
         given.output,
         at=given.at,

@@ -1,16 +1,17 @@
-"""`iaenet train`: train a model on a data file, or go on with a run that was stopped."""
+"""`iaenet train`: train a model on a data file, or resume a run that was stopped."""
 
 import dataclasses
 from argparse import SUPPRESS
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
+from iaenet.cli.evaluate_command import add_device_option, recorded_data
 from iaenet.cli.import_command import add_import_options, check_source
 from iaenet.cli.options import field_texts, new_parser, value_of, whole_numbers, words
 from iaenet.errors import InvalidInputError
 from iaenet.training.config import OTHER_NAMES, PRESETS, TrainConfig
+from iaenet.typed import plain
 
 EXAMPLES = """  iaenet train --data burgers.h5 --resolution 256 --run burgers
   iaenet train --config burgers.yaml --model.width 64 --epochs 200
@@ -22,9 +23,8 @@ EXAMPLES = """  iaenet train --data burgers.h5 --resolution 256 --run burgers
 
 TEXT = """Train a model. Everything can stand in a YAML file (--config) or be said here; what is said here counts. A run
 folder gets config.yaml, log.jsonl, metrics.json, curves.png and checkpoints. Ctrl-C or SIGTERM saves and stops; the
-same command, or --resume RUN, goes on exactly there."""
+same command, or --resume RUN, resumes exactly there."""
 
-FROM_DATA = ("self", "in_channels", "out_channels", "dim", "periodic")
 # Options are numbers, words and lists of them. A type that is a class, or Any, would let a file name code to be run.
 # No `Any` among these: jsonargparse would take a mapping with a class_path for an object to make.
 Scalar = bool | int | float | str | None
@@ -47,9 +47,7 @@ def train_command(arguments: list[str], progress: Callable[[str], Any]) -> str:
     )
     parser.add_argument("--content", type=str | None, default=None, help="Content hash that the data must have.")
     parser.add_argument("--run", type=str | None, default=None, help="Run folder. Default: runs/DATA-MODEL.")
-    parser.add_argument(
-        "--resume", type=str | None, default=None, help="Run folder to go on with; nothing else needed."
-    )
+    parser.add_argument("--resume", type=str | None, default=None, help="Run folder to resume; nothing else needed.")
     parser.add_argument(
         "--preset", type=str, default="cpu", help=f"TrainConfig to start from: {', '.join(PRESETS)}. Default cpu."
     )
@@ -59,6 +57,7 @@ def train_command(arguments: list[str], progress: Callable[[str], Any]) -> str:
         default={"name": "iaenet"},
         help="Model: its name and options, as --model.width 64.",
     )
+    add_device_option(parser)
     _add_recipe(parser, TrainConfig)
     group = parser.add_argument_group(
         "import",
@@ -74,16 +73,22 @@ def train_command(arguments: list[str], progress: Callable[[str], Any]) -> str:
 
 
 def _run(given: Any, progress: Callable[[str], Any]) -> str:
-    config = _recipe(given, TrainConfig)
+    config = TrainConfig().but(**_changes(given, TrainConfig))
+    if given.content is not None and given.run is not None:  # a run that was made before
+        given.data = recorded_data(given.run, given.data)
     check_source(given.data)
 
     from accelerate import PartialState
 
     from iaenet.data.dataset import load_dataset
+    from iaenet.models.registry import check_options
     from iaenet.training.fit import fit
     from iaenet.training.run_folder import RunFolder
 
-    model = _typed(dict(given.model))
+    model = dict(given.model)
+    if not isinstance(model.get("name"), str):
+        raise InvalidInputError("model needs a name, as in `model: {name: iaenet}`")
+    check_options(model["name"], {key: value for key, value in model.items() if key != "name"})
     run = Path(given.run or Path("runs") / f"{Path(given.data).stem}-{model['name']}")
     if given.get("import") is not None:
         if not hasattr(given["import"], "keys"):
@@ -91,10 +96,8 @@ def _run(given: Any, progress: Callable[[str], Any]) -> str:
         given.data = _imported(given.data, vars(given["import"]), run)
     data = load_dataset(given.data)
     if given.content not in (None, data.content_hash):
-        raise InvalidInputError(
-            f"{given.data}: content is {data.content_hash}, but this run was asked for {given.content}"
-        )
-    operator = fit(model, data, run, resolution=given.resolution, config=config, progress=progress)
+        raise InvalidInputError(f"{given.data}: content is {data.content_hash}, but this run needs {given.content}")
+    operator = fit(model, data, run, resolution=given.resolution, config=config, device=given.device, progress=progress)
     if not PartialState().is_main_process:
         return ""  # one of several processes speaks for all
     best = RunFolder(run).read_json("metrics.json")["best"]
@@ -123,18 +126,16 @@ def _add_recipe(parser: Any, kind: Any, prefix: str = "") -> None:
         )
 
 
-def _recipe(given: Any, kind: Any) -> Any:
-    """The options of `_add_recipe` as one object."""
-    parts = {}
+def _changes(given: Any, kind: Any) -> Any:
+    """The options of `_add_recipe` as `TrainConfig.but` takes them."""
+    if not hasattr(given, "keys"):  # a word where options should be
+        return given
+    changes = {}
     for name, hint in get_type_hints(kind).items():
-        parts[name] = list(given[name]) if get_origin(hint) is list else given[name]
-        if dataclasses.is_dataclass(hint):
-            if not hasattr(parts[name], "keys"):
-                raise InvalidInputError(
-                    f"{name} has options of its own, as --{name}.{dataclasses.fields(hint)[0].name}"
-                )
-            parts[name] = _recipe(parts[name], hint)
-    return kind(**parts)
+        value = given[name]
+        changes[name] = _changes(value, hint) if dataclasses.is_dataclass(hint) else value
+        changes[name] = list(value) if get_origin(hint) is list else changes[name]
+    return changes
 
 
 def _imported(path: str, options: dict[str, Any], run: Path) -> str:
@@ -163,55 +164,21 @@ def _set_preset(parser: Any, name: object) -> None:
     parser.set_defaults(flat)
 
 
-def _model_parser(name: str, parser: Any, prefix: str = "") -> Any:
-    """Options of a model, with the types of its constructor."""
-    import inspect
-
-    from iaenet.models.registry import model_class
+def _show_model(parser: Any, name: str) -> None:
+    """Options of a model, with the types of its constructor and what its docstring says of them."""
+    from iaenet.models.registry import model_class, model_options
 
     maker = model_class(name)
-    hints = {**get_type_hints(maker.for_data), **get_type_hints(maker.__init__)}
-    taken = {**inspect.signature(maker.for_data).parameters, **inspect.signature(maker.__init__).parameters}
+    options = model_options(maker)
     said = "\n\n".join(each.__doc__ or "" for each in (maker.for_data, *maker.__mro__[::-1])).replace("`", "")
-    texts = {"preset": "size by name, whose numbers replace the defaults below.", **field_texts(said, list(taken))}
-    for key, parameter in taken.items():
-        kind = PARTS.get(key) or hints.get(key, str)
-        if key in (*FROM_DATA, "data", "options") or not (key in PARTS or _is_plain(kind)):
-            continue
-        text = texts.get(key, "")
-        if "Default" not in text and parameter.default not in (parameter.empty, None):
-            text += f" Default {str(parameter.default).lower()}."
-        parser.add_argument(f"--{prefix}{key}", type=kind | None, default=None, help=text.strip())
-    return parser
-
-
-def _is_plain(kind: Any) -> bool:
-    if get_origin(kind) in (UnionType, Union, list, tuple, Sequence):
-        return all(_is_plain(part) for part in get_args(kind) if part is not Ellipsis)
-    return get_origin(kind) is Literal or kind in (bool, int, float, str, NoneType)
-
-
-def _typed(model: dict[str, Any]) -> dict[str, Any]:
-    """The model's options, each checked against the type that its constructor wants."""
-    import inspect
-
-    from iaenet.models.registry import model_class
-
-    name = model.pop("name", None)
-    if not isinstance(name, str):
-        raise InvalidInputError("model needs a name, as in `model: {name: iaenet}`")
-    parser = _model_parser(name, new_parser(f"train --model.name {name}", ""))
-    known = {action.dest for action in parser._actions}
-    # Options that a model hands on to one inside it are checked by that one.
-    inner = "options" in inspect.signature(model_class(name).__init__).parameters
-    others = {key: value for key, value in model.items() if inner and key not in known}
-    found = parser.parse_object({key: value for key, value in model.items() if key not in others})
-    typed = {key: value for key, value in found.items() if value is not None and key != "config"}
-    return {"name": name, **typed, **others}
-
-
-def _show_model(parser: Any, name: str) -> None:
-    _model_parser(name, parser.add_argument_group(f"options of {name}"), "model.")
+    texts = {"preset": "size by name, whose numbers replace the defaults below.", **field_texts(said, list(options))}
+    group = parser.add_argument_group(f"options of {name}")
+    for key, option in options.items():
+        if key in PARTS or plain(option.annotation):
+            text, kind = texts.get(key, ""), PARTS.get(key) or option.annotation
+            if "Default" not in text and option.default not in (option.empty, None):
+                text += f" Default {str(option.default).lower()}."
+            group.add_argument(f"--model.{key}", type=kind | None, default=None, help=text.strip())
 
 
 def _in_file(config: str | None, option: str) -> str | None:

@@ -8,17 +8,18 @@ The first entry says which run this is. What follows a damaged entry, such as on
 is dropped and made anew.
 """
 
-import fcntl
 import hashlib
 import json
 import os
 import struct
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
 import numpy as np
+from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from iaenet.data.file_format import to_bytes
@@ -43,21 +44,22 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str], run: Mapping[str, object]) -> None:
         self.path, self.run = Path(path), dict(run)
+        self._lock = FileLock(f"{path}.lock")
         self.records: dict[int, int] = {}  # number of a record -> where its entry starts
         self.discretizations: dict[str, int] = {}  # hash -> where its entry starts
 
     def __enter__(self) -> "Journal":
         if not self.path.parent.is_dir():
             raise InvalidInputError(f"{self.path}: there is no folder {self.path.parent}; make it first")
-        self._file: BinaryIO = open(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
         try:
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the system lifts it when the process ends
-            except BlockingIOError:
-                raise InvalidInputError(f"{self.path}: another process is generating this file") from None
+            self._lock.acquire(blocking=False)  # the system lifts it when the process ends
+        except Timeout:
+            raise InvalidInputError(f"{self.path}: another process is generating this file") from None
+        try:
+            self._file: BinaryIO = open(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
             self._scan()
         except BaseException:
-            self._file.close()
+            self._close()
             raise
         return self
 
@@ -130,7 +132,14 @@ class Journal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.close()
+        self._close()
+
+    def _close(self) -> None:
+        if hasattr(self, "_file"):
+            self._file.close()
+        with suppress(OSError):  # Windows removes it when it is released
+            os.unlink(self._lock.lock_file)
+        self._lock.release()
 
 
 def differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:

@@ -60,7 +60,7 @@ class Line:
     limit: float | None
     passed: bool | None
     note: str = ""
-    size: float | None = None  # points along an axis
+    size: float | None = None  # points along an axis, `n^(1/d)` where they are no grid
     random: bool = False  # random points instead of a grid
 
     @property
@@ -101,6 +101,7 @@ class Certificate:
     samples: int
     split: str
     content: str  # SHA-256 of the data
+    grids: bool = True  # whether all inputs are given on grids
 
     @property
     def order(self) -> float | None:
@@ -113,7 +114,7 @@ class Certificate:
         judged = [line for line in self.lines if line.passed is not None]
         if not all(line.passed for line in judged):
             return "failed"
-        return "passed" if any(line.test in PLACES for line in judged) else "not shown"
+        return "passed" if any(line.test in ON_POINTS for line in judged) else "not shown"
 
     @property
     def passed(self) -> bool:
@@ -123,7 +124,7 @@ class Certificate:
     @property
     def worst(self) -> Line | None:
         """The line of the discretization that comes nearest to its limit, or goes furthest beyond it."""
-        judged = [line for line in self.lines if line.test in PLACES and line.passed is not None]
+        judged = [line for line in self.lines if line.test in ON_POINTS and line.passed is not None]
         return max(judged, key=lambda line: line.strain, default=None)
 
     def table(self) -> str:
@@ -164,7 +165,7 @@ class Certificate:
 
 
 VERDICTS = {True: "pass", False: "FAIL", None: "shown"}
-PLACES = ("mismatch", "error ratio")  # lines about one discretization
+ON_POINTS = ("mismatch", "error ratio")  # lines about one discretization
 
 
 def fitted_order(sizes: Sequence[float], mismatches: Sequence[float], finest: float) -> tuple[float, float]:

@@ -1,6 +1,7 @@
-"""Measuring the invariance of a model: the same functions on other grids, points, orders and in other company."""
+"""Measuring the invariance of a model: the same functions on other grids and points, reordered, in other batches."""
 
 import math
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,20 +11,21 @@ from iaenet.data.dataset import Dataset
 from iaenet.errors import InvalidInputError
 from iaenet.evaluation.certificate import Certificate, Line, Thresholds, fitted_order
 from iaenet.evaluation.evaluate import Progress, only_split
-from iaenet.evaluation.resolution_study import Rung, permuted, rungs
-from iaenet.evaluation.study_results import Answer, answer, difference, differences, drawn, mismatch
+from iaenet.evaluation.resolution_study import StudyCase, study_cases
+from iaenet.evaluation.study_results import StudyResult, case_mismatch, difference, differences, random_case, run_case
 from iaenet.functions.field import Field
-from iaenet.models.inference import Ask, ask
-from iaenet.training.batches import stream
+from iaenet.functions.resample import permuted
+from iaenet.functions.seeds import stream
+from iaenet.models.inference import ModelLike, infer
 
-FEW = 4  # functions in the tests of order and company
+FEW = 4  # functions in the tests of permuted points and of ragged batches
 
 
 def certify(
-    model: Ask,
+    model: ModelLike,
     dataset: Dataset,
     *,
-    ladder: Sequence[int] | None = None,
+    resolutions: Sequence[int] | None = None,
     training_resolution: int | None = None,
     thresholds: Thresholds | None = None,
     samples: int = 16,
@@ -32,7 +34,7 @@ def certify(
 ) -> Certificate:
     """Whether the output depends on the function and not on how it is sampled: `Thresholds` says what that means.
 
-    ladder: resolutions to compare, see `rungs`. Default: those of the data.
+    resolutions: those to compare, see `study_cases`. Default: those of the data.
     training_resolution: resolution that the model was trained on. Coarser grids are shown but not judged: they may not
         carry what the input is made of. Default: unknown; the resolution of the smallest error stands for it, and all
         resolutions in the data are judged.
@@ -64,64 +66,65 @@ def certify(
         raise InvalidInputError(f"samples must be at least 1, got {samples}")
     limits = thresholds or Thresholds()
     chosen = np.unique(np.linspace(0, dataset.samples - 1, min(samples, dataset.samples)).round().astype(int)).tolist()
-    steps = rungs(dataset, chosen, ladder, seed)
-    own = {rung.resolution for rung in steps if rung.ratio == 1}
+    cases = study_cases(dataset, chosen, resolutions, seed)
+    own = {case.resolution for case in cases if case.ratio == 1}
     if training_resolution is None and len(own) == 1:
         (training_resolution,) = own
-    answers: list[Answer] = []
-    for number, rung in enumerate(steps):
-        answers.append(answer(model, rung))
+    results: list[StudyResult] = []
+    for case in cases:
+        results.append(run_case(model, case))
         if progress is not None:
-            progress(number + 1, len(steps))
-    lines = [_refused(one.rung, one.refused) for one in answers if one.refused]
-    accepted = [one for one in answers if not one.refused]
-    facts = len(chosen), split, dataset.content_hash
+            progress(len(results), len(cases))
+    lines = [_refused(one.case, one.refused) for one in results if one.refused]
+    accepted = [one for one in results if not one.refused]
+    grids = all(given.discretization.axes is not None for case in cases for given in case.given)
+    facts = len(chosen), split, dataset.content_hash, grids
     if not accepted:
         return Certificate(tuple(lines), limits, "none", "none", None, *facts)
     finest, home = accepted[-1], _home(accepted, training_resolution)
-    spared = {one.rung.name: _spared(one.rung, training_resolution) for one in accepted}
+    spared = {one.case.name: _spared(one.case, training_resolution) for one in accepted}
     limit = limits.mismatch_limit(home.error)
     for one in accepted[:-1]:
-        lines.append(_judged("mismatch", one.rung, mismatch(model, one, finest), limit, spared[one.rung.name]))
-    lines += _order(finest.rung, lines, limits, limit)
+        lines.append(_judged("mismatch", one.case, case_mismatch(model, one, finest), limit, spared[one.case.name]))
+    lines += _order(finest.case, lines, limits, limit)
     for one in accepted:
         if one is not home and one.error is not None and home.error is not None:
             ratio = _ratio(one.error, home.error, limits)
-            lines.append(_judged("error ratio", one.rung, ratio, limits.error_ratio, spared[one.rung.name]))
+            lines.append(_judged("error ratio", one.case, ratio, limits.error_ratio, spared[one.case.name]))
     lines += _random(model, finest, home, limits, seed)
     lines += [_permuted(model, home, limits, seed), _ragged(model, accepted, home, limits)]
-    return Certificate(tuple(lines), limits, finest.rung.name, home.rung.name, home.error, *facts)
+    return Certificate(tuple(lines), limits, finest.case.name, home.case.name, home.error, *facts)
 
 
-def _home(accepted: list[Answer], training: int | None) -> Answer:
+def _home(accepted: list[StudyResult], training: int | None) -> StudyResult:
     """The training grid; if it is not known or not there, what is nearest to it."""
-    own = [one for one in accepted if one.rung.ratio == 1] or accepted
+    own = [one for one in accepted if one.case.ratio == 1] or accepted
     among = [one for one in own if one.error is not None] or own
     if training is None:
         return min(among, key=lambda one: one.error or 0.0)
-    return min(among, key=lambda one: abs(math.log((one.rung.resolution or training) / training)))
+    return min(among, key=lambda one: abs(math.log((one.case.resolution or training) / training)))
 
 
-def _spared(rung: Rung, training: int | None) -> str:
-    """Why a rung is not judged, if it is not."""
-    if training is not None and rung.resolution is not None:
-        return "coarser than the training grid" if rung.resolution < training else ""
-    return "fewer points than the data have" if rung.ratio < 1 else ""
+def _spared(case: StudyCase, training: int | None) -> str:
+    """Why a case is not judged, if it is not."""
+    if training is not None and case.resolution is not None:
+        return "coarser than the training grid" if case.resolution < training else ""
+    return "fewer points than the data have" if case.ratio < 1 else ""
 
 
-def _judged(test: str, rung: Rung, value: float, limit: float, spared: str = "", random: bool = False) -> Line:
-    return Line(test, rung.name, value, limit, None if spared else value <= limit, spared, rung.size, random)
+def _judged(test: str, case: StudyCase, value: float, limit: float, spared: str = "", random: bool = False) -> Line:
+    return Line(test, case.name, value, limit, None if spared else value <= limit, spared, case.size, random)
 
 
-def _refused(rung: Rung, reason: str, random: bool = False) -> Line:
-    return Line("mismatch", rung.name, None, None, False, reason, rung.size, random)
+def _refused(case: StudyCase, reason: str, random: bool = False) -> Line:
+    return Line("mismatch", case.name, None, None, False, reason, case.size, random)
 
 
 def _ratio(error: float, unit: float, limits: Thresholds) -> float:
     return max(error, limits.rounding) / max(unit, limits.rounding)
 
 
-def _order(finest: Rung, lines: list[Line], limits: Thresholds, limit: float) -> list[Line]:
+def _order(finest: StudyCase, lines: list[Line], limits: Thresholds, limit: float) -> list[Line]:
     """The order at which the mismatch falls, from at least two grids that are coarser than the finest."""
     grids = [line for line in lines if line.value is not None and line.size is not None and line.size < finest.size]
     if len(grids) < 2:
@@ -142,61 +145,61 @@ def _order(finest: Rung, lines: list[Line], limits: Thresholds, limit: float) ->
     return [Line("order", on, order, limits.order, small or order >= limits.order, note)]
 
 
-def _random(model: Ask, finest: Answer, home: Answer, limits: Thresholds, seed: int) -> list[Line]:
+def _random(model: ModelLike, finest: StudyResult, home: StudyResult, limits: Thresholds, seed: int) -> list[Line]:
     """Mismatch and error ratio on random points of the finest inputs, as many as the training grid has."""
-    places = [given.discretization for given in finest.rung.given]
-    counts = [given.discretization.n for given in home.rung.given]
+    grids = [given.discretization for given in finest.case.given]
+    counts = [given.discretization.n for given in home.case.given]
     name = f"{counts[0]} random points" if len(set(counts)) == 1 else "as many random points"
-    if any(at.axes is None for at in places):
-        counts, name = [min(at.n, max(2, 9 * at.n // 10)) for at in places], "9/10 of the points"
-    elif any(at.n < 2 * count for at, count in zip(places, counts, strict=True)):
-        note = f"the finest grid has only {places[0].n} points to choose from"
+    if any(at.axes is None for at in grids):
+        counts, name = [min(at.n, max(2, 9 * at.n // 10)) for at in grids], "9/10 of the points"
+    elif any(at.n < 2 * count for at, count in zip(grids, counts, strict=True)):
+        note = f"the finest grid has only {grids[0].n} points to choose from"
         return [Line("mismatch", name, None, None, None, note, random=True)]
-    rung = drawn(finest, counts, name, seed)
-    found = answer(model, rung)
+    case = random_case(finest, counts, name, seed)
+    found = run_case(model, case)
     if found.refused:
-        return [_refused(rung, found.refused, random=True)]
+        return [_refused(case, found.refused, random=True)]
     channels = found.found[0].channels
-    before, known = ([_channels(one, part) for one in rung.wanted] for part in (slice(channels), slice(channels, None)))
+    before, known = ([_channels(one, part) for one in case.wanted] for part in (slice(channels), slice(channels, None)))
     limit = limits.mismatch_limit(home.error, random=True)
-    lines = [_judged("mismatch", rung, difference(found.found, before), limit, random=True)]
-    if home.error is not None and finest.rung.wanted:
+    lines = [_judged("mismatch", case, difference(found.found, before), limit, random=True)]
+    if home.error is not None and finest.case.wanted:
         ratio = _ratio(difference(found.found, known), home.error, limits)
-        lines.append(_judged("error ratio", rung, ratio, limits.random_ratio, random=True))
+        lines.append(_judged("error ratio", case, ratio, limits.random_ratio, random=True))
     return lines
 
 
-def _permuted(model: Ask, home: Answer, limits: Thresholds, seed: int) -> Line:
+def _permuted(model: ModelLike, home: StudyResult, limits: Thresholds, seed: int) -> Line:
     """Points in another order give the same values in that order."""
-    on = f"{home.rung.name}, as points"
+    on = f"{home.case.name}, as points"
     worst = 0.0
     try:
-        for i, (given, at) in enumerate(list(zip(home.rung.given, home.rung.at, strict=True))[:FEW]):
+        for i, (given, at) in enumerate(list(zip(home.case.given, home.case.query_points, strict=True))[:FEW]):
             n = given.discretization.n
             order = torch.randperm(n, generator=stream(seed, "order", i))
             one, other = permuted(given, torch.arange(n)), permuted(given, order)
             if at.key == given.discretization.key:
-                true = ask(model, one, None)
-                found = ask(model, other, None)
+                true = infer(model, one)
+                found = infer(model, other)
                 true = Field.unchecked(found.discretization, true.values[order])
             else:
-                true, found = ask(model, one, at), ask(model, other, at)
+                true, found = infer(model, one, at), infer(model, other, at)
             worst = max(worst, *differences([found], [true]))
     except InvalidInputError as reason:
         return Line("permuted points", on, None, limits.rounding, False, str(reason))
     return Line("permuted points", on, worst, limits.rounding, worst <= limits.rounding)
 
 
-def _ragged(model: Ask, accepted: list[Answer], home: Answer, limits: Thresholds) -> Line:
+def _ragged(model: ModelLike, accepted: list[StudyResult], home: StudyResult, limits: Thresholds) -> Line:
     """A function gives the same in a batch with others, on the same points and on other ones, as alone."""
-    fields, places = [], []
+    fields, query_points = [], []
     for i, one in enumerate([home, *accepted[:FEW]]):
-        fields.append(one.rung.given[i % len(one.rung.given)])
-        places.append(one.rung.at[i % len(one.rung.at)])
+        fields.append(one.case.given[i % len(one.case.given)])
+        query_points.append(one.case.query_points[i % len(one.case.query_points)])
     on = f"{len(fields)} functions"
     try:
-        together = ask(model, fields, places)
-        alone = [ask(model, field, at) for field, at in zip(fields, places, strict=True)]
+        together = infer(model, fields, query_points, most_points=sys.maxsize)
+        alone = [infer(model, field, at) for field, at in zip(fields, query_points, strict=True)]
     except InvalidInputError as reason:
         return Line("ragged batch", on, None, limits.rounding, False, str(reason))
     worst = max(differences(together, alone))

@@ -16,12 +16,11 @@ from iaenet.evaluation.resolution_study import random_pair
 from iaenet.functions.field import Field
 from iaenet.functions.metrics import channel_l2, relative_l2, relative_max, rmse
 from iaenet.models.base import Pair
-from iaenet.models.inference import Ask, ask, at_once
-from iaenet.training.batches import stream
+from iaenet.models.inference import ModelLike, infer
 
 Progress = Callable[[int, int], None]
 
-MOST_RESOLUTIONS = 12  # with a row each; more, each sample on its own points, share one
+MOST_RESOLUTIONS = 12  # with a row each; more share one
 DRAWS = 8  # sets of random points that the samples share
 SHOWN = 5  # worst cases kept in the JSON file
 
@@ -95,7 +94,7 @@ class Evaluation:
 
 
 def evaluate(
-    model: Ask,
+    model: ModelLike,
     dataset: Dataset,
     *,
     resolutions: Sequence[int] | None = None,
@@ -104,11 +103,12 @@ def evaluate(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """The errors of `model(field, at=...)` against the outputs in the data, asked for at the outputs' own points.
+    """The errors of `model(field, at=...)` against the outputs in the data, at the outputs' own points.
 
-    resolutions: those to evaluate at. Default: all in the data.
+    resolutions: those to evaluate at. Default: all in the data; samples with point sets of their own, one each, share
+        a row, and so do more than 12 resolutions.
     random_points: adds a row for so many points, chosen at random among those of the finest grid. Default: no such row.
-    batch_size: most functions at a time; fewer if they have many points. Default 32.
+    batch_size: most functions at a time. Default 32.
     seed: of the random points. Default 0.
     progress: called with the numbers of pairs done and in all.
 
@@ -130,7 +130,7 @@ def evaluate(
         raise InvalidInputError(f"batch_size must be at least 1, got {batch_size}")
     split = only_split(dataset)
     chosen = dataset.resolutions if resolutions is None else tuple(resolutions)
-    if resolutions is None and len(chosen) > MOST_RESOLUTIONS:
+    if resolutions is None and (len(chosen) > MOST_RESOLUTIONS or _has_points_of_its_own(dataset)):
         parts: list[tuple[Dataset, int | None]] = [(dataset, None)]
     else:
         parts = [(dataset.select(resolution=resolution), None) for resolution in chosen]
@@ -145,6 +145,11 @@ def evaluate(
     return Evaluation(tuple(rows), split, dataset.content_hash)
 
 
+def _has_points_of_its_own(dataset: Dataset) -> bool:
+    """Whether each sample is there once, on points that are no grid: their number is then no resolution."""
+    return len(dataset) == dataset.samples and dataset[0][0].discretization.axes is None
+
+
 def only_split(dataset: Dataset) -> str:
     """The split that all samples belong to; an error if there are several, for their errors mean different things."""
     first, *others = dataset.splits
@@ -156,34 +161,30 @@ def only_split(dataset: Dataset) -> str:
     return first
 
 
-Batches = Iterator[tuple[list[int], Pair]]  # places of the pairs, and the pairs as one
+Batches = Iterator[tuple[list[int], Pair]]  # indices of the pairs, and the pairs as one
 
 
 def _pairs(part: Dataset, batch_size: int) -> Batches:
     """Pairs that share their points, some at a time."""
     for group in part.groups:
-        start, size = 0, 1  # one to begin with: it tells how many points they have
-        while start < len(group):
-            places = group[start : start + size].tolist()
-            given, wanted = part.batch(places)
-            yield places, (given, wanted)
-            start += size
-            size = min(batch_size, at_once(given.discretization, wanted.discretization))
+        for start in range(0, len(group), batch_size):
+            indices = group[start : start + batch_size].tolist()
+            yield indices, part.batch(indices)
 
 
 def _random_pairs(part: Dataset, batch_size: int, count: int, seed: int) -> Batches:
     """The same on `count` random points of theirs."""
     most = -(-len(part) // DRAWS)
-    for number, (places, (given, wanted)) in enumerate(_pairs(part, min(batch_size, most))):
+    for number, (indices, (given, wanted)) in enumerate(_pairs(part, min(batch_size, most))):
         if given.discretization.axes is None or given.discretization.n < 2 * count:
             raise InvalidInputError(
                 f"{count} random points are chosen from a grid of at least {2 * count} points, "
                 f"the finest one is {given.discretization}"
             )
-        yield places, random_pair(given, wanted, count, stream(seed, "random points", number))
+        yield indices, random_pair(given, wanted, count, seed, number)
 
 
-def _row(model: Ask, part: Dataset, count: int | None, pairs: Batches, report: Callable[[int], None]) -> Row:
+def _row(model: ModelLike, part: Dataset, count: int | None, pairs: Batches, report: Callable[[int], None]) -> Row:
     samples: list[int] = []
     sizes: list[int] = [] if count is None else [count]
     found: list[Tensor] = []
@@ -192,10 +193,10 @@ def _row(model: Ask, part: Dataset, count: int | None, pairs: Batches, report: C
     if count is not None:
         on, resolution = f"{count} random points", None
     try:
-        for places, (given, wanted) in pairs:
+        for indices, (given, wanted) in pairs:
             sizes.append(given.discretization.n)
-            found.append(_errors(ask(model, given, wanted.discretization), wanted))
-            samples += [part.entry(place).sample for place in places]
+            found.append(_errors(infer(model, given, wanted.discretization), wanted))
+            samples += [part.entry(i).sample for i in indices]
             report(len(samples))
     except InvalidInputError as reason:
         return Row(on, resolution, (min(sizes), max(sizes)), refused=str(reason))

@@ -5,7 +5,7 @@ from typing import Any
 
 from iaenet.data.problems.problem import Channel
 from iaenet.errors import InvalidInputError
-from iaenet.evaluation.mismatch import Apply, mismatch
+from iaenet.evaluation.mismatch import mismatch
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field
 from iaenet.models.operator import Operator
@@ -14,25 +14,22 @@ FAR = 0.01  # of the width of the domain: ends of tight domains differ by less
 ESTIMATED = 3  # functions, at most, whose mismatch is estimated: each costs two predictions
 
 
-class Watch:
+class InputChecks:
     """Compares inputs with those that an operator was trained on, one after another, and keeps notes.
-
-    `apply` is how the operator is called, see `iaenet.evaluation.mismatch`.
 
     >>> from iaenet import Field, IAENet
     >>> from iaenet.functions.normalizer import Normalizer
     >>> from iaenet.models.operator import describe
     >>> same, grid = Normalizer([0.0], [1.0]), Discretization.uniform(8)
     >>> operator = Operator(IAENet(1, 1, blocks=1), same, same, {"trained": describe([Discretization.uniform(64)])})
-    >>> watch = Watch(operator, operator.predict)
-    >>> watch.look("a.csv", Field(grid, grid.points.float()), None)
-    >>> watch.notes[0]
+    >>> checks = InputChecks(operator)
+    >>> checks.compare("a.csv", Field(grid, grid.points.float()), None)
+    >>> checks.notes[0]
     'a.csv: 8 points, fewer than half of the 64 of the coarsest trained on'
     """
 
-    def __init__(self, operator: Operator, apply: Apply) -> None:
+    def __init__(self, operator: Operator) -> None:
         self._operator = operator
-        self._apply = apply
         self._trained: dict[str, Any] = operator.metadata.get("trained") or {}
         self._far: dict[str, list[str]] = {}  # names of inputs, by what is unusual about them
         self._fewest = math.inf
@@ -75,12 +72,12 @@ class Watch:
         if list(source.periodic) != periodic:
             raise InvalidInputError(f"periodic axes {list(source.periodic)}, but the model was trained with {periodic}")
 
-    def look(self, name: str, field: Field, at: Discretization | None) -> None:
+    def compare(self, name: str, field: Field, at: Discretization | None) -> None:
         """Note what the operator has not seen, and estimate what it does to the first few."""
         source = field.discretization
         if at is not None and at.dim == source.dim and _apart(at.bounds.tolist(), source.bounds.tolist(), 1e-9):
             raise InvalidInputError(
-                f"the input lies in the domain {_short(source.bounds.tolist())}, the places to predict at in "
+                f"the input lies in the domain {_short(source.bounds.tolist())}, the query points in "
                 f"{_short(at.bounds.tolist())}; make both with the same bounds"
             )
         far = self._unusual(source)
@@ -88,7 +85,7 @@ class Watch:
             self._far.setdefault(what, []).append(name)
         if far and self._tried < ESTIMATED:
             self._tried += 1
-            found = mismatch(self._apply, field, at)
+            found = mismatch(self._operator, field, at)
             if found is not None:
                 self._estimates[name] = found
 

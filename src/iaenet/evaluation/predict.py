@@ -2,19 +2,18 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from iaenet.data.reading.files import naming
 from iaenet.errors import InvalidInputError
-from iaenet.evaluation.input_checks import Watch
+from iaenet.evaluation.input_checks import InputChecks
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field
+from iaenet.models.inference import MOST_POINTS, infer
 from iaenet.models.operator import Operator
-
-LARGE = 32768  # points: functions of fewer share a batch
 
 At = int | Sequence[int] | Discretization | Sequence[Discretization] | None
 Target = Callable[[int, Discretization], Discretization | None]  # of function i on these points; None: the same points
@@ -53,32 +52,27 @@ def predict(operator: Operator, fields: Field | Sequence[Field], at: At = None) 
     >>> found.fields[0].values.shape, found.notes
     (torch.Size([100, 1]), [])
     """
-    watch = watching(operator)
+    checks = InputChecks(operator)
     given = [fields] if isinstance(fields, Field) else fields
-    made = [field for _, field in predictions(operator, given, targets(operator, at, len(given)), watch)]
-    return Prediction(made, watch.notes, watch.mismatch)
-
-
-def watching(operator: Operator) -> Watch:
-    """Notes on the inputs of this operator, see `iaenet.evaluation.input_checks`."""
-    return Watch(operator, partial(apply, operator))
+    made = [field for _, field in predictions(operator, given, targets(operator, at, len(given)), checks)]
+    return Prediction(made, checks.notes, checks.mismatch)
 
 
 def targets(operator: Operator, at: At, count: int) -> Target:
-    """Where each function is asked for, from the words of `predict`."""
+    """The query points of each function, from the words of `predict`."""
     if at is None:
         vectors = (operator.metadata.get("targets") or {}).get("points") == [1, 1]
         return lambda _, source: _one_point(source) if vectors else None
     if isinstance(at, Discretization):
-        place = at
-        return lambda _, __: place
+        one = at
+        return lambda _, __: one
     if isinstance(at, int | np.integer):
         at = [at]
     if all(isinstance(each, Discretization) for each in at):
-        places: list[Any] = list(at)
-        if len(places) != count:
-            raise InvalidInputError(f"{count} functions, but {len(places)} places to predict at")
-        return lambda i, _: places[i]
+        each_own: list[Any] = list(at)
+        if len(each_own) != count:
+            raise InvalidInputError(f"{count} functions, but {len(each_own)} sets of query points")
+        return lambda i, _: each_own[i]
     sizes: list[Any] = list(at)
     box = (operator.metadata.get("trained") or {}).get("bounds")
     return lambda _, source: _grid(tuple(sizes), _rows(box), _rows(source.bounds.tolist()), source.periodic)
@@ -88,60 +82,38 @@ def predictions(
     operator: Operator,
     fields: Sequence[Field],
     at: Target,
-    watch: Watch,
+    checks: InputChecks,
     name: Callable[[int], str] = "sample {}".format,
 ) -> Iterator[tuple[Field, Field]]:
     """Input and prediction of each function, in order; functions are read, and batches made, as they are needed."""
-    waiting: list[tuple[str, Field, Discretization | None]] = []
-    room = LARGE
+    waiting: list[tuple[str, Field, Discretization]] = []
+    room = MOST_POINTS
     for i, field in enumerate(fields):
         with naming(name(i)):
-            watch.check(field)
-            place = at(i, field.discretization)
-            watch.look(name(i), field, place)
-        size = _size(field, place)
-        if waiting and (size > room or (place is None) != (waiting[0][2] is None)):
+            checks.check(field)
+            target = at(i, field.discretization)
+            checks.compare(name(i), field, target)
+        target = field.discretization if target is None else target
+        size = (len(field.values) if field.batched else 1) * max(field.discretization.n, target.n)
+        if waiting and size > room:
             yield from _run(operator, waiting)
-            waiting, room = [], LARGE
-        waiting.append((name(i), field, place))
+            waiting, room = [], MOST_POINTS
+        waiting.append((name(i), field, target))
         room -= size
     if waiting:
         yield from _run(operator, waiting)
 
 
-def _run(operator: Operator, batch: list[tuple[str, Field, Discretization | None]]) -> Iterator[tuple[Field, Field]]:
-    _, fields, places = zip(*batch, strict=True)
+def _run(operator: Operator, batch: list[tuple[str, Field, Discretization]]) -> Iterator[tuple[Field, Field]]:
+    names, fields, query_points = zip(*batch, strict=True)
     try:
-        found = apply(operator, fields, None if places[0] is None else places)
+        found = infer(operator, fields, query_points)
     except InvalidInputError:  # which of them it was, one by one will show
         found = []
-        for name, field, place in batch:
+        for name, field, target in zip(names, fields, query_points, strict=True):
             with naming(name):
-                found += apply(operator, [field], None if place is None else [place])
+                found.append(infer(operator, field, target))
     yield from zip(fields, found, strict=True)
-
-
-def apply(operator: Operator, fields: Sequence[Field], at: Sequence[Discretization] | None) -> list[Field]:
-    """`operator.predict`, in its precision and on its device."""
-    like = next((p for p in operator.parameters() if p.is_floating_point()), None)
-    given = [field if like is None else field.to(like.dtype).to(like.device) for field in fields]
-    places = at if at is None or like is None else [place.to(like.device) for place in at]
-    asked = [field.discretization for field in fields] if at is None else at
-    made = []
-    for field, wanted in zip(operator.predict(given, places), asked, strict=True):
-        if field.discretization.n != wanted.n:
-            raise InvalidInputError(
-                f"{type(operator.network).__name__} gave {field.discretization.n} points, not {wanted.n} as asked; "
-                "leave `at` out if it knows no other points than the input's"
-            )
-        with naming("the prediction"):
-            made.append(Field(wanted, field.values.cpu()))
-    return made
-
-
-def _size(field: Field, at: Discretization | None) -> int:
-    functions = len(field.values) if field.batched else 1
-    return functions * max(field.discretization.n, 0 if at is None else at.n)
 
 
 def _one_point(source: Discretization) -> Discretization:

@@ -13,8 +13,9 @@ from iaenet.experiments.plan import Data, Training
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field
 from iaenet.functions.interpolate import interpolate
+from iaenet.functions.resample import uniform_grid
 from iaenet.models.base import Pair
-from iaenet.models.inference import Ask
+from iaenet.models.inference import ModelLike
 
 Note = Callable[[str], None]
 Bring = Callable[[Field], Field]
@@ -66,7 +67,7 @@ class Material:
         held = [i for i, split in enumerate(splits) if split == "validation"][:few]
         return Material(self.data.subset(train + held), None, len(train), len(held))
 
-    def as_operator(self, operator: Ask) -> Ask:
+    def as_operator(self, operator: ModelLike) -> ModelLike:
         """The trained network as a map between functions on any points."""
         if self.bring is None:
             return operator
@@ -126,8 +127,8 @@ def spread(data: Dataset) -> Dataset:
 
 def grid_of(train: Dataset) -> Discretization:
     """The grid that values on the boundary are extended to: the same whatever the mesh, so it is integrated alike."""
-    box = train[0][0].discretization.bounds.tolist()
-    return Discretization.uniform((ALONG, *[ACROSS] * (len(box) - 1)), bounds=box)
+    first = train[0][0].discretization
+    return uniform_grid(first, (ALONG, *[ACROSS] * (first.dim - 1)))
 
 
 def fixed_sensors(train: Dataset) -> Discretization:
@@ -135,5 +136,4 @@ def fixed_sensors(train: Dataset) -> Discretization:
     if len(train.groups) == 1:
         return train[0][0].discretization
     first = train[0][0].discretization
-    size = (train.resolutions[-1],) * first.dim
-    return Discretization.uniform(size, periodic=first.periodic, bounds=first.bounds.tolist())
+    return uniform_grid(first, train.resolutions[-1])

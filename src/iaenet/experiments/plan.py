@@ -68,10 +68,7 @@ class Training:
     def made(self, epochs: int, rate: float, seed: int) -> TrainConfig:
         """How it is trained."""
         options = merged(self.config, {"epochs": epochs, "seed": seed, "optimizer": {"lr": rate}})
-        try:
-            return TrainConfig().but(**options)
-        except TypeError as error:  # dataclasses say it so if there is no such option
-            raise InvalidInputError(f"config: {str(error).split('() ')[-1]}") from None
+        return TrainConfig().but(**options)
 
 
 @dataclass(frozen=True)

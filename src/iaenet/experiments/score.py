@@ -10,12 +10,12 @@ from iaenet.evaluation.evaluate import evaluate
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.interpolate import interpolate
 from iaenet.functions.metrics import relative_l2
-from iaenet.models.inference import Ask, ask
+from iaenet.models.inference import ModelLike, infer
 
 Scores = dict[str, Any]
 
 
-def score(model: Ask, test: Dataset, home: int, interpolated: bool) -> Scores:
+def score(model: ModelLike, test: Dataset, home: int, interpolated: bool) -> Scores:
     """Mean relative L2 errors by resolution; `refused` says why there is none.
 
     `interpolated` adds, for resolutions above `home`, the errors on samples that were interpolated from `home`, input
@@ -33,13 +33,13 @@ def score(model: Ask, test: Dataset, home: int, interpolated: bool) -> Scores:
     return found
 
 
-def on_interpolated(model: Ask, test: Dataset, home: int, resolution: int) -> float:
+def on_interpolated(model: ModelLike, test: Dataset, home: int, resolution: int) -> float:
     """Mean error on the grid of `resolution`, of samples that are known at `home` only."""
     known = test.select(resolution=home)
     at = grid_of(test, resolution)
     errors = []
     for given, wanted in known:
-        guess = ask(model, interpolate(given, at), at)
+        guess = infer(model, interpolate(given, at), at)
         errors.append(relative_l2(guess.to(torch.float64), interpolate(wanted, at)))
     return float(torch.stack(errors).mean())
 

@@ -35,24 +35,6 @@ def interpolate(field: Field, at: Discretization) -> Field:
     return Field.unchecked(at, (picked * weight.to(field.values)[..., None]).sum(dim=-2))
 
 
-def random_subset(field: Field, n: int, generator: torch.Generator, *, ends: bool = True) -> Field:
-    """`n` of the points, chosen at random, in their old order; on a line the first and last are among them (`ends`).
-
-    >>> grid = Discretization.uniform(100)
-    >>> random_subset(Field(grid, grid.points), 10, torch.Generator().manual_seed(0)).values.shape
-    torch.Size([10, 1])
-    """
-    source = field.discretization
-    fixed = [0, source.n - 1] if ends and source.dim == 1 and source.n > 1 else []
-    if not max(1, len(fixed)) <= n <= source.n:
-        raise InvalidInputError(f"a subset of {source.n} points has {max(1, len(fixed))} to {source.n}, not {n}")
-    order = torch.randperm(source.n, generator=generator).tolist()
-    places = torch.tensor(sorted((fixed + [i for i in order if i not in fixed])[:n]))
-    some = source.points[places.to(source.points.device)]
-    made = Discretization.points(some, bounds=source.bounds.tolist(), periodic=source.periodic)
-    return Field.unchecked(made, field.values[..., places.to(field.values.device), :])
-
-
 KEPT = 64  # pairs of point sets that a discretization remembers the taps of
 
 

@@ -26,21 +26,21 @@ IDEAS = (
 
 @dataclass(frozen=True)
 class Accepts:
-    """What a model can be asked for; `docs/baselines.md` shows it as a table, and a test compares it with behaviour."""
+    """What a model takes and gives; `docs/baselines.md` shows it as a table, and a test compares it with behaviour."""
 
     resolutions: bool  # inputs on other grids than those it was built or trained for
     points: bool  # inputs on points that are no tensor grid: sensors, meshes
-    elsewhere: bool  # output at other points than the input's
+    query_points: bool  # output at other points than the input's
 
 
 class Model(nn.Module):
-    """A map between functions: `model(field, at=None) -> Field`, and `model([fields], at=[places]) -> [fields]`.
+    """A map between functions: `model(field, at=None) -> Field`, and the same for lists: `model([f], at=[points])`.
 
     A subclass writes `transform`, which sees one batch of functions on the same points. Its constructor takes numbers,
     words and lists of them, which are kept in `options`: `type(model)(**model.options)` is a model of the same shape.
 
     >>> class Scale(Model):
-    ...     accepts = Accepts(resolutions=True, points=True, elsewhere=False)
+    ...     accepts = Accepts(resolutions=True, points=True, query_points=False)
     ...
     ...     def __init__(self, factor: float = 2.0) -> None:
     ...         super().__init__()
@@ -54,7 +54,7 @@ class Model(nn.Module):
     ({'factor': 3.0}, [[3.0], [3.0]])
     """
 
-    accepts: ClassVar[Accepts] = Accepts(resolutions=True, points=True, elsewhere=True)
+    accepts: ClassVar[Accepts] = Accepts(resolutions=True, points=True, query_points=True)
     options: dict[str, Any]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -104,11 +104,17 @@ class Model(nn.Module):
         return results[0] if single else results
 
     def check(self, i: int, field: Field) -> None:
-        """Refuse a field of other channels or another precision than the network's."""
+        """Refuse a field of other channels, another precision or another device than the network's."""
         wanted = getattr(self, "in_channels", field.channels)
         if field.channels != wanted:
             raise InvalidInputError(f"field {i}: the network takes {wanted} channels, got {field.channels}")
-        dtype = next((parameter.dtype for parameter in self.parameters()), field.values.dtype)
+        like = next(self.parameters(), field.values)
+        if field.values.device != like.device:
+            raise InvalidInputError(
+                f"field {i}: values are on {field.values.device}, the network is on {like.device}; move them with "
+                f"field.to({str(like.device)!r}), or use predict, which does it"
+            )
+        dtype = like.dtype
         if field.values.dtype != dtype:
             raise InvalidInputError(
                 f"field {i}: values are {field.values.dtype}, the network is {dtype}; convert with field.to({dtype}) "
@@ -125,7 +131,7 @@ def _batched(field: Field) -> Tensor:
 
 
 def as_batch(field: Any, at: Any) -> tuple[list[Field], list[Discretization]]:
-    """The fields of a call and where the output of each is asked for: its own points if `at` is not given."""
+    """The fields of a call and the query points of each: its own points if `at` is not given."""
     single = isinstance(field, Field)
     if not single and not isinstance(field, Sequence):
         raise InvalidInputError(f"expected a Field or a list of them, got {type(field).__name__}")
@@ -136,18 +142,18 @@ def as_batch(field: Any, at: Any) -> tuple[list[Field], list[Discretization]]:
     if at is None:
         return fields, [one.discretization for one in fields]
     if not single and not isinstance(at, Sequence):
-        raise InvalidInputError(f"a list of fields needs a list of places to evaluate at, not a {type(at).__name__}")
+        raise InvalidInputError(f"a list of fields needs a list of query points, not a {type(at).__name__}")
     targets = [at] if single else list(at)
     if len(targets) != len(fields):
-        raise InvalidInputError(f"{len(fields)} fields, but {len(targets)} places to evaluate at")
-    for i, place in enumerate(targets):
-        if not isinstance(place, Discretization):
-            raise InvalidInputError(f"place {i}: expected a Discretization, got {type(place).__name__}")
+        raise InvalidInputError(f"{len(fields)} fields, but {len(targets)} sets of query points")
+    for i, target in enumerate(targets):
+        if not isinstance(target, Discretization):
+            raise InvalidInputError(f"query points {i}: expected a Discretization, got {type(target).__name__}")
     return fields, targets
 
 
 def group_by_discretization(fields: Sequence[Field], targets: Sequence[Discretization]) -> list[list[int]]:
-    """Which fields share their points, and the points where the output is asked for."""
+    """Which fields share their points, and their query points."""
     return group_equal((field.discretization.key, target.key) for field, target in zip(fields, targets, strict=True))
 
 

@@ -53,7 +53,7 @@ class Sensors(nn.Module):
 class SensorNetwork(Model):
     """What DeepONet and POD-DeepONet share: a branch network on the input's values at fixed sensors."""
 
-    accepts = Accepts(resolutions=False, points=True, elsewhere=True)
+    accepts = Accepts(resolutions=False, points=True, query_points=True)
 
     def __init__(self, in_channels: int, dim: int, periodic: Periodic, sensors: int, sensor_dim: int | None) -> None:
         super().__init__()

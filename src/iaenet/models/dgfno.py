@@ -49,7 +49,7 @@ class DgFNO(Model):
     torch.Size([100, 1])
     """
 
-    accepts = Accepts(resolutions=True, points=True, elsewhere=True)
+    accepts = Accepts(resolutions=True, points=True, query_points=True)
     bounds: Tensor
 
     def __init__(

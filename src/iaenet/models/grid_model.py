@@ -58,7 +58,7 @@ class GridModel(Model):
     A subclass writes `on_grid`. Functions on points of their own are one batch of N.
     """
 
-    accepts = Accepts(resolutions=True, points=True, elsewhere=True)
+    accepts = Accepts(resolutions=True, points=True, query_points=True)
     presets: ClassVar[Presets]
     autocast: ClassVar[bool] = False  # whether layers know what may follow autocast, as the kernels of IAE-Net do
 

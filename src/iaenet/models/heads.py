@@ -29,7 +29,7 @@ class FunctionToVector(Model):
     torch.Size([8, 3])
     """
 
-    accepts = Accepts(resolutions=True, points=True, elsewhere=False)
+    accepts = Accepts(resolutions=True, points=True, query_points=False)
 
     def __init__(self, in_channels: int, outputs: int, *, features: int = 64, **options: Any) -> None:
         super().__init__()

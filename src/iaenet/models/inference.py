@@ -1,6 +1,7 @@
-"""Asking any model for its output: in its own precision, on its own device, without gradients."""
+"""Inference with any model: in its own precision, on its own device, without gradients."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, overload
 
 import torch
@@ -9,96 +10,186 @@ from torch import Tensor, nn
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field
-from iaenet.models.base import group_by_discretization
+from iaenet.models.base import as_batch, group_by_discretization
 
-MOST_POINTS = 2**16  # of a batch, all functions together
+MOST_POINTS = 2**16  # of a call, all functions together
 
-Ask = Callable[..., Any]  # a model: `model(field, at=None) -> field`, and the same for lists
+ModelLike = Callable[..., Any]  # `model(field, at=None) -> field`, and the same for lists
 
 
 @overload
-def ask(model: Ask, field: Field, at: Discretization | None = None) -> Field: ...
+def infer(
+    model: ModelLike, fields: Field, query_points: Discretization | None = None, *, check: bool = True
+) -> Field: ...
 @overload
-def ask(model: Ask, field: Sequence[Field], at: Sequence[Discretization] | None = None) -> list[Field]: ...
-def ask(model: Ask, field: Any, at: Any = None) -> Any:
-    """`model(field, at)` of a field or a list of fields, in evaluation mode; the result is on the CPU, and checked.
+def infer(
+    model: ModelLike,
+    fields: Sequence[Field],
+    query_points: Sequence[Discretization] | None = None,
+    *,
+    check: bool = True,
+    ragged: bool = True,
+    most_points: int = MOST_POINTS,
+) -> list[Field]: ...
+def infer(
+    model: ModelLike,
+    fields: Any,
+    query_points: Any = None,
+    *,
+    check: bool = True,
+    ragged: bool = True,
+    most_points: int = MOST_POINTS,
+) -> Any:
+    """`model(field, at=query_points)` of a field or a list of fields, in evaluation mode; the results are on the CPU.
 
-    `at` goes to the model only where it differs from the input's points, so that a model which knows no other points
-    can be asked, too.
+    Functions on the same points go to the model together, some at a time. Query points are passed on only where they
+    are not the input's own, so that models without them can be used, too.
+
+    check: whether an output that is no finite number is an error. Default true.
+    ragged: whether functions on different points may share a call, as a list. Default true.
+    most_points: of a call, all its functions together. Default 65536.
 
     >>> grid = Discretization.uniform(3)
     >>> double = lambda field, at=None: Field(field.discretization, 2 * field.values)
-    >>> ask(double, Field(grid, grid.points), grid).values[:, 0].tolist()
+    >>> infer(double, Field(grid, grid.points), grid).values[:, 0].tolist()
     [0.0, 1.0, 2.0]
+    >>> fields = [Field(Discretization.uniform(n), torch.ones(n, 1)) for n in (3, 5, 3)]
+    >>> [tuple(found.values.shape) for found in infer(lambda fields, at=None: fields, fields)]
+    [(3, 1), (5, 1), (3, 1)]
     """
-    single = isinstance(field, Field)
-    fields: list[Field] = [field] if single else list(field)
-    places: list[Discretization] = [f.discretization for f in fields]
-    if at is not None:
-        places = [at] if single else list(at)
-    own = all(place.key == f.discretization.key for place, f in zip(places, fields, strict=True))
+    given, targets = as_batch(fields, query_points)
+    groups = [_Group(members, given, targets) for members in group_by_discretization(given, targets)]
     like = _parameter(model)
-    given = [_moved(f, like) for f in fields]
-    targets = None if own else [place.to(f.values.device) for place, f in zip(places, given, strict=True)]
+    batches = [(group, part) for group in groups for part in group.parts(like, most_points)]
+    with _evaluating(model):
+        for call in _calls(batches, most_points if ragged else 0):
+            for (group, field), found in zip(call, _call(model, call), strict=True):
+                group.add(found, field, fixed=query_points is not None)
+    results = dict(result for group in groups for result in group.results(check))
+    return results[0] if isinstance(fields, Field) else [results[i] for i in range(len(given))]
+
+
+class _Group:
+    """Functions of a call that share their points and query points."""
+
+    def __init__(self, members: list[int], given: list[Field], targets: list[Discretization]) -> None:
+        self.fields = {i: given[i] for i in members}
+        self.targets = {i: targets[i] for i in members}
+        self.target = targets[members[0]]
+        source = given[members[0]].discretization
+        self.own = source.key == self.target.key
+        self.points = max(source.n, self.target.n)
+        self.values: list[Tensor] = []  # of the outputs, in order
+
+    def parts(self, like: Tensor | None, most_points: int) -> list[Field]:
+        """The functions in batches of moderate size, in the precision and on the device of the model."""
+        fields = list(self.fields.values())
+        stack = fields[0]
+        if len(fields) > 1:
+            if len({field.channels for field in fields}) > 1:
+                raise InvalidInputError("functions must have the same channels")
+            stack = Field.unchecked(stack.discretization, torch.cat([_batched(field.values) for field in fields]))
+        if like is not None and (stack.values.dtype != like.dtype or stack.values.device != like.device):
+            stack = Field.unchecked(stack.discretization.to(like.device), stack.values.to(like))
+        most = max(1, most_points // self.points)
+        if _count(stack) <= most:
+            return [stack]  # if it is a field of the caller, with what was computed of it
+        return [Field.unchecked(stack.discretization, values) for values in stack.values.split(most)]
+
+    def add(self, found: Field, field: Field, fixed: bool) -> None:
+        """Keep the output of a batch; a model without query points may have points of its own, as one for vectors."""
+        if not fixed and found.discretization.n != self.target.n:
+            self.target = found.discretization.to("cpu")
+            self.targets = dict.fromkeys(self.targets, self.target)
+        values = _batched(found.values.detach().cpu())
+        if values.shape[:2] != (_count(field), self.target.n):
+            raise InvalidInputError(
+                f"the model gave values of shape {tuple(found.values.shape)} for {_count(field)} function(s) at "
+                f"{self.target.n} query points"
+            )
+        self.values.append(values)
+
+    def results(self, check: bool) -> Iterator[tuple[int, Field]]:
+        """The output of each function, by its index."""
+        values = self.values[0] if len(self.values) == 1 else torch.cat(self.values)
+        for (i, field), part in zip(
+            self.fields.items(), values.split([_count(field) for field in self.fields.values()]), strict=True
+        ):
+            found = Field.unchecked(self.targets[i].to("cpu"), part if field.batched else part[0])
+            if check:
+                try:
+                    Field(found.discretization, found.values)
+                except InvalidInputError as error:
+                    raise InvalidInputError(f"the model's output: {error}") from None
+            yield i, found
+
+
+def use_device(name: str) -> torch.device:
+    """The device of a name; `auto` is CUDA if there is one, else the CPU.
+
+    >>> use_device("cpu")
+    device(type='cpu')
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return torch.zeros(1, device=name).cpu().new_empty(0, device=name).device
+    except (RuntimeError, AssertionError) as error:  # no such device, or PyTorch was built without it
+        raise InvalidInputError(f"device {name!r} cannot be used: {str(error).splitlines()[0]}") from None
+
+
+@contextmanager
+def _evaluating(model: ModelLike) -> Iterator[None]:
     training = isinstance(model, nn.Module) and model.training
     if isinstance(model, nn.Module):
         model.eval()
     try:
         with torch.no_grad():
-            found = model(given[0] if single else given, targets[0] if single and targets is not None else targets)
+            yield
     finally:
         if isinstance(model, nn.Module):
             model.train(training)
-    results = [_result(one, place) for one, place in zip([found] if single else found, places, strict=True)]
-    return results[0] if single else results
 
 
-def ask_all(model: Ask, fields: Sequence[Field], at: Sequence[Discretization]) -> list[Field]:
-    """The outputs of single functions; those on the same points are asked for together, some at a time.
-
-    >>> fields = [Field(Discretization.uniform(n), torch.ones(n, 1)) for n in (3, 5, 3)]
-    >>> found = ask_all(lambda field, at=None: field, fields, [field.discretization for field in fields])
-    >>> [tuple(one.values.shape) for one in found]
-    [(3, 1), (5, 1), (3, 1)]
-    """
-    results: dict[int, Field] = {}
-    for members in group_by_discretization(fields, at):
-        source, target = fields[members[0]].discretization, at[members[0]]
-        size = at_once(source, target)
-        for start in range(0, len(members), size):
-            some = members[start : start + size]
-            stacked = Field.unchecked(source, torch.stack([fields[i].values for i in some]))
-            found = ask(model, stacked, target)
-            results |= {i: Field.unchecked(target, values) for i, values in zip(some, found.values, strict=True)}
-    return [results[i] for i in range(len(fields))]
-
-
-def at_once(source: Discretization, target: Discretization) -> int:
-    """How many functions on such points make a batch of moderate size.
-
-    >>> at_once(Discretization.uniform(64), Discretization.uniform(1024))
-    64
-    """
-    return max(1, MOST_POINTS // max(source.n, target.n))
-
-
-def _parameter(model: Ask) -> Tensor | None:
+def _parameter(model: ModelLike) -> Tensor | None:
     """One of the model's numbers, which shows its precision and device."""
     if not isinstance(model, nn.Module):
         return None
     return next((p for p in model.parameters() if p.is_floating_point()), None)
 
 
-def _moved(field: Field, like: Tensor | None) -> Field:
-    if like is None or (field.values.dtype == like.dtype and field.values.device == like.device):
-        return field
-    return Field.unchecked(field.discretization.to(like.device), field.values.to(like))
+Batch = tuple[_Group, Field]
 
 
-def _result(found: Field, place: Discretization) -> Field:
-    if found.values.shape[-2] != place.n:
-        raise InvalidInputError(f"the model gave {found.values.shape[-2]} values where {place.n} were asked for")
-    try:
-        return Field(place, found.values.detach().cpu())
-    except InvalidInputError as error:
-        raise InvalidInputError(f"the model's output: {error}") from None
+def _calls(batches: list[Batch], most: int) -> Iterator[list[Batch]]:
+    """Batches that go to the model in one call: several, as long as their points stay below the most."""
+    call: list[Batch] = []
+    room = most
+    for group, field in batches:
+        points = _count(field) * group.points
+        if call and points > room:
+            yield call
+            call, room = [], most
+        call.append((group, field))
+        room -= points
+    if call:
+        yield call
+
+
+def _call(model: ModelLike, call: list[Batch]) -> list[Field]:
+    fields = [field for _, field in call]
+    at = None
+    if not all(group.own for group, _ in call):
+        at = [group.target.to(field.values.device) for group, field in call]
+    if len(call) == 1:
+        return [model(fields[0], None if at is None else at[0])]
+    found: list[Field] = model(fields, at)
+    return found
+
+
+def _batched(values: Tensor) -> Tensor:
+    return values if values.ndim == 3 else values[None]
+
+
+def _count(field: Field) -> int:
+    return len(field.values) if field.batched else 1

@@ -34,7 +34,7 @@ class Interpolated(Model):
     torch.Size([200, 1])
     """
 
-    accepts = Accepts(resolutions=True, points=True, elsewhere=True)
+    accepts = Accepts(resolutions=True, points=True, query_points=True)
     default: ClassVar[str] = "resnet"  # the network of `for_data` if not told otherwise
 
     def __init__(self, network: str, options: Mapping[str, Any]) -> None:

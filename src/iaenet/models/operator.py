@@ -10,9 +10,11 @@ from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field
 from iaenet.functions.normalizer import Normalizer
+from iaenet.models.inference import infer
 from iaenet.models.registry import model_class, name_of
 
 FORMAT = 3  # of the document: networks of 0.1, which had none, are others under the same names
+FEW_SIZES = 16  # numbers of points that are listed one by one
 
 
 class Operator(nn.Module):
@@ -48,14 +50,11 @@ class Operator(nn.Module):
         return [self.output_normalizer.undo(one) for one in found]
 
     def predict(self, field: Any, at: Any = None) -> Any:
-        """As a call, for use instead of training: no gradients, evaluation mode."""
-        training = self.training
-        self.eval()
-        try:
-            with torch.no_grad():
-                return self(field, at)
-        finally:
-            self.train(training)
+        """The output functions for use instead of training, at their own points or `at` others, see `infer`.
+
+        Evaluation mode, no gradients, in the network's precision and on its device; the results are on the CPU.
+        """
+        return infer(self, field, at)
 
     def to_json(self) -> dict[str, Any]:
         """All but the weights, as JSON."""
@@ -87,19 +86,23 @@ class Operator(nn.Module):
         return cls(network, input_normalizer, output_normalizer, document["metadata"])
 
 
-def describe(places: list[Discretization]) -> dict[str, Any]:
+def describe(discretizations: list[Discretization]) -> dict[str, Any]:
     """What discretizations are like, as JSON: dimension, bounds, periodic axes, numbers of points, kinds.
 
-    >>> describe([Discretization.uniform(64, periodic=True), Discretization.uniform(128, periodic=True)])
-    {'dim': 1, 'bounds': [[0.0, 1.0]], 'periodic': [True], 'points': [64, 128], 'kinds': ['tensor grid']}
+    `points` are the smallest and largest number of points, `sizes` all of them if these are few.
+
+    >>> describe([Discretization.uniform(64, periodic=True), Discretization.uniform(128, periodic=True)])["points"]
+    [64, 128]
     """
-    first = places[0]
-    low = torch.stack([place.bounds[:, 0] for place in places]).amin(0)
-    high = torch.stack([place.bounds[:, 1] for place in places]).amax(0)
+    first = discretizations[0]
+    low = torch.stack([one.bounds[:, 0] for one in discretizations]).amin(0)
+    high = torch.stack([one.bounds[:, 1] for one in discretizations]).amax(0)
+    sizes = sorted({one.n for one in discretizations})
     return {
         "dim": first.dim,
         "bounds": torch.stack([low, high], dim=1).tolist(),
         "periodic": list(first.periodic),
-        "points": [min(place.n for place in places), max(place.n for place in places)],
-        "kinds": sorted({"point set" if place.axes is None else "tensor grid" for place in places}),
+        "points": [sizes[0], sizes[-1]],
+        "sizes": sizes if len(sizes) <= FEW_SIZES else [],
+        "kinds": sorted({"point set" if one.axes is None else "tensor grid" for one in discretizations}),
     }

@@ -51,7 +51,7 @@ class PublishedIAENet(Model):
     5300873
     """
 
-    accepts = Accepts(resolutions=True, points=False, elsewhere=False)
+    accepts = Accepts(resolutions=True, points=False, query_points=False)
 
     def __init__(
         self,

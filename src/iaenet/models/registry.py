@@ -1,11 +1,13 @@
 """The models that configurations and checkpoints may name. No other class is ever built from a file."""
 
+import inspect
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, get_type_hints
 
-from iaenet.errors import InvalidInputError
+from iaenet.errors import InvalidInputError, no_such
 from iaenet.models.base import Model, Pair
 from iaenet.models.deeponet import DeepONet
 from iaenet.models.dgfno import DgFNO
@@ -20,6 +22,7 @@ from iaenet.models.resnet import ResNet
 from iaenet.models.transformer import FourierTransformer, GalerkinTransformer
 from iaenet.models.transolver import Transolver
 from iaenet.models.unet import UNet
+from iaenet.typed import plain, typed
 
 # What IAE-Net is compared with; `docs/baselines.md` says what each accepts, where it comes from and where it deviates.
 BASELINES: dict[str, type[Model]] = {
@@ -43,6 +46,8 @@ MODELS: dict[str, type[Model]] = {
     **BASELINES,
 }
 
+FROM_DATA = ("self", "data", "in_channels", "out_channels", "dim", "periodic", "options")  # what is no option
+
 
 def model_class(name: str) -> type[Model]:
     """The class of a name: one of `MODELS`, or of an installed package with an entry point in `iaenet.models`.
@@ -62,13 +67,48 @@ def model_class(name: str) -> type[Model]:
 
 def build(name: str, data: Sequence[Pair], **options: Any) -> Model:
     """A model of this name for such data, initialised from it."""
+    check_options(name, options)
     maker = model_class(name)
     try:
         model = maker.for_data(data, **options)
-    except TypeError as error:  # an option that it does not have
-        raise InvalidInputError(f"model {name}: {str(error).split('() ')[-1]}") from None
+    except TypeError as error:  # an option that a model inside this one does not have
+        wrong = re.search(r"(?:(\w+)\.)?\w+\(\) got an unexpected keyword argument '(\w+)'", str(error))
+        if wrong is None:
+            raise InvalidInputError(f"model {name}: {str(error).split('() ')[-1]}") from None
+        inner = [known for known in MODELS.values() if known.__name__ == wrong[1]]
+        names = [option for known in (maker, *inner) for option in model_options(known)]
+        raise InvalidInputError(f"model {name}: {no_such('option', wrong[2], dict.fromkeys(names))}") from None
     model.initialise(data)
     return model
+
+
+def check_options(name: str, options: Mapping[str, Any]) -> None:
+    """Refuse options that a model does not have, or that are of another type.
+
+    >>> check_options("fno", {"widht": 8})
+    Traceback (most recent call last):
+        ...
+    iaenet.errors.InvalidInputError: model fno: no option 'widht'; did you mean width?
+    """
+    maker = model_class(name)
+    known = model_options(maker)
+    hands_on = "options" in inspect.signature(maker.__init__).parameters
+    for key, value in options.items():
+        if key not in known and not hands_on:
+            raise InvalidInputError(f"model {name}: {no_such('option', key, known)}")
+        if key in known and plain(known[key].annotation):
+            typed(known[key].annotation, value, f"model {name}: {key}")
+
+
+def model_options(maker: type[Model]) -> dict[str, inspect.Parameter]:
+    """The arguments of a model that do not follow from the data.
+
+    >>> model_options(FNO)["width"].annotation
+    <class 'int'>
+    """
+    taken = {**inspect.signature(maker.for_data).parameters, **inspect.signature(maker.__init__).parameters}
+    hints = {**get_type_hints(maker.for_data), **get_type_hints(maker.__init__)}
+    return {key: one.replace(annotation=hints.get(key, Any)) for key, one in taken.items() if key not in FROM_DATA}
 
 
 def name_of(model: object) -> str | None:

@@ -22,7 +22,7 @@ class GridNetwork(Model):
     that of the training data; its domain may have any bounds. `Interpolated` brings any discretization to it.
     """
 
-    accepts = Accepts(resolutions=False, points=False, elsewhere=False)
+    accepts = Accepts(resolutions=False, points=False, query_points=False)
     presets: ClassVar[Presets]
     spacing: Tensor
 

@@ -130,7 +130,7 @@ class Transolver(Model):
     98514
     """
 
-    accepts = Accepts(resolutions=True, points=True, elsewhere=False)
+    accepts = Accepts(resolutions=True, points=True, query_points=False)
     presets: ClassVar[Presets] = PRESETS
 
     def __init__(

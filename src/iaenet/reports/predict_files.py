@@ -17,8 +17,8 @@ from iaenet.data.summary import label
 from iaenet.data.writing.output import Output, Sample, coordinate_names
 from iaenet.data.writing.target import apart, choose, write
 from iaenet.errors import InvalidInputError
-from iaenet.evaluation.input_checks import channels_of
-from iaenet.evaluation.predict import Target, predictions, targets, watching
+from iaenet.evaluation.input_checks import InputChecks, channels_of
+from iaenet.evaluation.predict import Target, predictions, targets
 from iaenet.functions.field import Field
 from iaenet.models.operator import Operator
 from iaenet.reports.plots import Panel, draw_panels, save
@@ -74,12 +74,12 @@ def predict_files(
             f"{output}: {count} samples, but a {target.suffix} file holds one; give the name of a folder"
         )
     outputs = channels_of(operator, "outputs")
-    watch, seen = watching(operator), Seen(outputs)
+    checks, seen = InputChecks(operator), Seen(outputs)
     drawn = set(np.linspace(0, count - 1, DRAWN).round().astype(int).tolist()) if picture is not None else set()
     rows: dict[str, list[Panel]] = {}
 
     def samples() -> Iterator[Sample]:
-        made = predictions(operator, given.fields, where, watch, given.where)
+        made = predictions(operator, given.fields, where, checks, given.where)
         for i, (start, end) in enumerate(made):
             seen.add(end)
             if i in drawn:
@@ -104,7 +104,7 @@ def predict_files(
         ),
     )
     lines = [f"{output}: {seen.text}", *seen.ranges]
-    lines += [f"note: {note}" for note in [*_units(operator, given), *watch.notes]]
+    lines += [f"note: {note}" for note in [*_units(operator, given), *checks.notes]]
     if picture is not None:
         save(draw_panels(list(rows.values()), list(rows)), picture)
         lines.append(f"picture: {picture}")

@@ -12,7 +12,7 @@ from iaenet.evaluation.certificate import Certificate, Line
 from iaenet.evaluation.evaluate import Evaluation
 from iaenet.functions.field import Field
 from iaenet.functions.metrics import relative_l2
-from iaenet.models.inference import Ask, ask
+from iaenet.models.inference import ModelLike, infer
 from iaenet.reports.plots import Panel, draw_panels
 
 MOST_CHANNELS = 3  # of input and of output in one picture
@@ -102,7 +102,7 @@ def _curve(ax: Any, rows: Sequence[Mapping[str, Any]], style: str, **options: An
     return ax.plot([row["points"][1] for row in rows], means, style, **options)[0].get_color()
 
 
-def draw_predictions(model: Ask, dataset: Dataset, indices: Sequence[int]) -> Any:
+def draw_predictions(model: ModelLike, dataset: Dataset, indices: Sequence[int]) -> Any:
     """A matplotlib figure with a row for each pair: input, truth and prediction, their difference.
 
     Lines in 1-D, truth and prediction in one panel; maps on one scale in 2-D; a middle plane beyond.
@@ -118,12 +118,12 @@ def draw_predictions(model: Ask, dataset: Dataset, indices: Sequence[int]) -> An
     ['input a', 'u, truth', 'u, prediction', 'u, difference']
     """
     rows, names = [], []
-    for index in indices:
-        given, wanted = dataset[index]
-        found = ask(model, given, wanted.discretization)
+    for i in indices:
+        given, wanted = dataset[i]
+        found = infer(model, given, wanted.discretization)
         error = float(relative_l2(found, wanted))
         rows.append(_inputs(given, dataset.inputs) + _outputs(found, wanted, dataset.outputs))
-        names.append(f"sample {dataset.entry(index).sample}\nerror {error:.2e}")
+        names.append(f"sample {dataset.entry(i).sample}\nerror {error:.2e}")
     return draw_panels(rows, names)
 
 
@@ -142,26 +142,27 @@ def draw_certificate(certificate: Certificate) -> Any:
         left.plot(line.size, line.value, linestyle="none", color=COLOURS[line.passed], **mark)
         left.annotate(line.on, (line.size, line.value), (5, 4), textcoords="offset points", fontsize=7)
         if line.on == certificate.home:
-            left.axvline(line.size, color="0.5", linestyle="--", linewidth=1, label=f"training grid {line.on}")
+            left.axvline(line.size, color="0.5", linestyle="--", linewidth=1, label=f"error unit: {line.on}")
     _slope(left, certificate, [line for line in measured if not line.random])
-    for what, style in (("grids", "--"), ("random points", ":")):
-        for limit in {line.limit for line in measured if line.random == (what != "grids")}:
-            left.axhline(limit, color="tab:red", linewidth=1, linestyle=style, label=f"limit for {what}")
+    for random, style in ((False, "--"), (True, ":")):
+        kind = "random points" if random else "grids" if certificate.grids else "subsets"
+        for limit in {line.limit for line in measured if line.random == random}:
+            left.axhline(limit, color="tab:red", linewidth=1, linestyle=style, label=f"limit for {kind}")
     left.set_xscale("log")
     left.set_yscale("log")
     left.set_xticks(sorted({line.size or 0.0 for line in measured}))
     left.set_xticks([], minor=True)
     left.xaxis.set_major_formatter("{x:.0f}")
     left.margins(x=0.12)
-    left.set_xlabel("points along an axis")
+    left.set_xlabel("points along an axis" if certificate.grids else "$n^{1/d}$ for $n$ points in $d$ dimensions")
     left.set_ylabel(f"relative difference to {certificate.reference}")
     left.set_title("Mismatch", fontsize=10)
     if measured:
         left.legend(fontsize=8)
     ratios = [line for line in certificate.lines if line.test == "error ratio"]
-    for i, line in enumerate(ratios):
-        right.bar(i, line.value or 0.0, color=COLOURS[line.passed], width=0.7)
-        right.plot([i - 0.4, i + 0.4], [line.limit, line.limit], color="tab:red", linewidth=1.2)
+    for x, line in enumerate(ratios):
+        right.bar(x, line.value or 0.0, color=COLOURS[line.passed], width=0.7)
+        right.plot([x - 0.4, x + 0.4], [line.limit, line.limit], color="tab:red", linewidth=1.2)
     right.set_xticks(range(len(ratios)), [line.on.replace(" random", "\nrandom") for line in ratios], fontsize=8)
     right.axhline(1, color="0.5", linewidth=0.8)
     right.set_title(f"Error in units of that on {certificate.home}", fontsize=10)

@@ -1,6 +1,7 @@
 """Other versions of a sample: on other points (eq. loss), on some of them, and under symmetries of the problem."""
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -9,14 +10,14 @@ from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field
 from iaenet.functions.interpolate import interpolate
+from iaenet.functions.resample import random_points, restrict, uniform_grid
+from iaenet.functions.seeds import stream
 from iaenet.models.base import Pair
-from iaenet.training.batches import stream
 from iaenet.training.config import AugmentConfig
 
-# Sets of random points of each size, and of random places, to draw from. New ones at every step would cost their
+# Sets of random points of each size, and of random subsets, to draw from. New ones at every step would cost their
 # geometry every time, and fill the memory with it.
 SETS = 64
-_made: dict[tuple[object, ...], Discretization] = {}
 
 
 def resampled(pairs: list[Pair], options: AugmentConfig, generator: torch.Generator) -> list[Pair]:
@@ -31,35 +32,42 @@ def resampled(pairs: list[Pair], options: AugmentConfig, generator: torch.Genera
     made = []
     for kind, size in choices:
         for given, wanted in pairs:
-            source, target = given.discretization, wanted.discretization
-            at = _drawn(source, kind, size, generator)
-            to = at if _domain(source) == _domain(target) else _drawn(target, kind, size, generator)
-            made.append((interpolate(given, at), wanted if target.n == 1 else interpolate(wanted, to)))
+            source, target = (_Domain.of(field.discretization) for field in (given, wanted))
+            at = _other_points(source, kind, size, generator)
+            to = at if source == target else _other_points(target, kind, size, generator)
+            made.append((interpolate(given, at), wanted if wanted.discretization.n == 1 else interpolate(wanted, to)))
     return made
 
 
-def _drawn(source: Discretization, kind: str, size: int, generator: torch.Generator) -> Discretization:
-    """A uniform grid, or random points, on the domain of the source; always the same object for the same points."""
+class _Domain(NamedTuple):
+    """What points are drawn in."""
+
+    bounds: tuple[tuple[float, float], ...]
+    periodic: tuple[bool, ...]
+    device: torch.device
+
+    @classmethod
+    def of(cls, source: Discretization) -> "_Domain":
+        box = source.bounds.tolist()
+        return cls(tuple((low, high) for low, high in box), source.periodic, source.bounds.device)
+
+
+def _other_points(domain: _Domain, kind: str, size: int, generator: torch.Generator) -> Discretization:
     which = 0 if kind == "grid" else int(torch.randint(SETS, (1,), generator=generator))
-    key = (kind, size, which, *_domain(source))
-    if key not in _made:
-        box, periodic = source.bounds.tolist(), source.periodic
-        if kind == "grid":
-            made = Discretization.uniform((size,) * source.dim, periodic=periodic, bounds=box)
-        else:
-            low, high = source.bounds.cpu().T
-            share = torch.rand(size, source.dim, dtype=torch.float64, generator=stream(which, "points", size))
-            made = Discretization.points(low + (high - low) * share, periodic=periodic, bounds=box)
-        _made[key] = made.to(source.bounds.device)
-    return _made[key]
+    return _points(domain, kind, size, which)
 
 
-def _domain(of: Discretization) -> tuple[object, ...]:
-    return of.dim, of.periodic, str(of.bounds.tolist()), of.bounds.device
+@lru_cache(maxsize=16 * SETS)
+def _points(domain: _Domain, kind: str, size: int, which: int) -> Discretization:
+    """A uniform grid, or random points; always the same object for the same points."""
+    box = Discretization.uniform((2,) * len(domain.bounds), domain.periodic, domain.bounds).to(domain.device)
+    if kind == "grid":
+        return uniform_grid(box, size)
+    return random_points(box, size, stream(which, "points", size))
 
 
 def at_some_points(pairs: list[Pair], count: int, generator: torch.Generator) -> list[Pair]:
-    """Each output at `count` of its points, drawn at random; an unbiased view of an integral over all of them.
+    """Each output at `count` query points, drawn at random of its own: an unbiased view of an integral over all.
 
     >>> grid = Discretization.uniform(5)
     >>> f = Field(grid, grid.points[None].float())
@@ -74,20 +82,18 @@ def _some_of(field: Field, count: int, generator: torch.Generator) -> Field:
     which = int(torch.randint(SETS, (1,), generator=generator))
     if field.discretization.n <= count:
         return field
-    places, at = _subset(field.discretization, count, which)
-    return Field.unchecked(at, field.values[..., places, :])
+    return restrict(field, *_query_points(field.discretization, count, which))
 
 
-def _subset(whole: Discretization, count: int, which: int) -> tuple[Tensor, Discretization]:
+def _query_points(whole: Discretization, count: int, which: int) -> tuple[Tensor, Discretization]:
     key = ("subset", count, which)
-    if key in whole.cache:
-        kept: tuple[Tensor, Discretization] = whole.cache[key]
-        return kept
-    order = torch.randperm(whole.n, generator=stream(which, "places", count))
-    places = order[:count].sort().values.to(whole.points.device)
-    share = whole.weights[places] * (whole.n / count)
-    whole.cache[key] = places, Discretization(whole.points[places], share, whole.bounds, whole.periodic)
-    return places, whole.cache[key][1]
+    if key not in whole.cache:
+        order = torch.randperm(whole.n, generator=stream(which, "query points", count))
+        indices = order[:count].sort().values.to(whole.points.device)
+        share = whole.weights[indices] * (whole.n / count)  # each set by itself misses the integral, their mean hits it
+        whole.cache[key] = indices, Discretization(whole.points[indices], share, whole.bounds, whole.periodic)
+    kept: tuple[Tensor, Discretization] = whole.cache[key]
+    return kept
 
 
 def symmetric(pairs: list[Pair], names: list[str], generator: torch.Generator) -> list[Pair]:
@@ -147,9 +153,9 @@ def _shift(values: Tensor, grid: Discretization, generator: torch.Generator) -> 
         if not grid.periodic[axis - 1]:
             continue
         steps = torch.randint(size, (len(values),), generator=generator).to(values.device)
-        places = (torch.arange(size, device=values.device) + steps[:, None]) % size
-        places = places.reshape(len(values), *[-1 if i == axis else 1 for i in range(1, values.ndim)])
-        values = values.gather(axis, places.expand_as(values))
+        indices = (torch.arange(size, device=values.device) + steps[:, None]) % size
+        indices = indices.reshape(len(values), *[-1 if i == axis else 1 for i in range(1, values.ndim)])
+        values = values.gather(axis, indices.expand_as(values))
     return values
 
 

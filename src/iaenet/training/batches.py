@@ -9,13 +9,14 @@ import torch
 from iaenet.data.dataset import Dataset
 from iaenet.errors import InvalidInputError
 from iaenet.functions.field import Field
+from iaenet.functions.seeds import stream
 from iaenet.models.base import Pair, group_by_discretization
 
-Places = list[int]
+Indices = list[int]
 
 
 class Samples:
-    """Pairs, those on the same points stacked: `take(places)` gives a batch as few fields with values `(b, n, c)`.
+    """Pairs, those on the same points stacked: `take(indices)` gives a batch as few fields with values `(b, n, c)`.
 
     >>> from iaenet.functions.discretization import Discretization
     >>> coarse, fine = Discretization.uniform(3), Discretization.uniform(5)
@@ -28,7 +29,7 @@ class Samples:
         if not len(pairs):
             raise InvalidInputError("there are no samples")
         self.stacks: list[Pair] = []
-        self._home: list[tuple[int, int]] = [(0, 0)] * len(pairs)  # stack, and place in it
+        self._home: list[tuple[int, int]] = [(0, 0)] * len(pairs)  # stack, and row in it
         if isinstance(pairs, Dataset):
             members = [group.tolist() for group in pairs.groups]
             stacks = [pairs.batch(group) for group in members]
@@ -39,8 +40,8 @@ class Samples:
             stacks = [(_stack([pairs[i][0] for i in group]), _stack([pairs[i][1] for i in group])) for group in members]
         for number, (group, (given, wanted)) in enumerate(zip(members, stacks, strict=True)):
             self.stacks.append((given, wanted))
-            for row, place in enumerate(group):
-                self._home[place] = number, row
+            for row, i in enumerate(group):
+                self._home[i] = number, row
 
     def __len__(self) -> int:
         return len(self._home)
@@ -53,11 +54,11 @@ class Samples:
         moved.stacks = [(given.to(device), wanted.to(device)) for given, wanted in self.stacks]
         return moved
 
-    def take(self, places: Sequence[int]) -> list[Pair]:
-        """The pairs at these places, as one batched pair for each set of points."""
-        rows: dict[int, Places] = {}
-        for place in places:
-            stack, row = self._home[place]
+    def take(self, indices: Sequence[int]) -> list[Pair]:
+        """These pairs, as one batched pair for each set of points."""
+        rows: dict[int, Indices] = {}
+        for i in indices:
+            stack, row = self._home[i]
             rows.setdefault(stack, []).append(row)
         return [(_rows(self.stacks[s][0], chosen), _rows(self.stacks[s][1], chosen)) for s, chosen in rows.items()]
 
@@ -70,17 +71,17 @@ class Samples:
             digest.update(field.values.detach().cpu().numpy().tobytes())
         return digest.hexdigest()
 
-    def by_size(self) -> list[Places]:
-        """Places of the samples with equally many points, fewest first: the data sets of the sequential variant."""
-        sizes: dict[int, Places] = {}
-        for place, (stack, _) in enumerate(self._home):
-            sizes.setdefault(self.stacks[stack][0].discretization.n, []).append(place)
+    def by_size(self) -> list[Indices]:
+        """The samples with equally many points, fewest first: the data sets of the sequential variant."""
+        sizes: dict[int, Indices] = {}
+        for i, (stack, _) in enumerate(self._home):
+            sizes.setdefault(self.stacks[stack][0].discretization.n, []).append(i)
         return [sizes[size] for size in sorted(sizes)]
 
 
 def batches(
     samples: Samples, epoch: int, *, batch_size: int, seed: int, epochs_per_resolution: int = 0
-) -> list[Places]:
+) -> list[Indices]:
     """The batches of an epoch: a random order that follows from seed and epoch alone.
 
     `epochs_per_resolution`, if positive, are spent on each resolution before the next (the paper's sequential variant).
@@ -93,21 +94,6 @@ def batches(
     return [[chosen[i] for i in order[start : start + batch_size]] for start in range(0, len(order), batch_size)]
 
 
-def stream(seed: int, *purpose: object) -> torch.Generator:
-    """Random numbers that follow from a seed and a purpose alone, so that nothing need be remembered to go on.
-
-    >>> torch.rand(1, generator=stream(0, "a", 1)).item() == torch.rand(1, generator=stream(0, "a", 1)).item()
-    True
-    """
-    return torch.Generator().manual_seed(number(seed, *purpose))
-
-
-def number(seed: int, *purpose: object) -> int:
-    """The seed of a stream."""
-    digest = hashlib.sha256(repr((seed, *purpose)).encode()).digest()
-    return int.from_bytes(digest[:7], "big")
-
-
 def _stack(fields: list[Field]) -> Field:
     if any(field.channels != fields[0].channels for field in fields):
         raise InvalidInputError("all samples must have the same channels")
@@ -117,7 +103,7 @@ def _stack(fields: list[Field]) -> Field:
     return Field.unchecked(fields[0].discretization, torch.cat(values))
 
 
-def _rows(field: Field, rows: Places) -> Field:
+def _rows(field: Field, rows: Indices) -> Field:
     if rows == list(range(len(field.values))):  # the field itself, with what was made of it
         return field
     return Field.unchecked(field.discretization, field.values[rows])

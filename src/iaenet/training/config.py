@@ -1,7 +1,7 @@
 """How a model is trained: every choice with its default. No PyTorch here, so that help is instant."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_type_hints
 
@@ -25,6 +25,7 @@ NOT_NEGATIVE = (
 BELOW_ONE = ("ema", "schedule.warmup")
 # Names that version 0.1 had, and names that other packages have.
 OTHER_NAMES = {
+    "wd": "optimizer.weight_decay",
     "batch": "batch_size",
     "optimiser": "optimizer",
     "rate": "optimizer.lr",
@@ -66,33 +67,36 @@ class Options:
         part = cls.__name__.removesuffix("Config").lower()
         return "" if part == "train" else f"{part}."
 
+    @classmethod
+    def names(cls) -> list[str]:
+        """All options, those of parts with a dot.
+
+        >>> TrainConfig.names()[:3]
+        ['epochs', 'batch_size', 'optimizer.name']
+        """
+        hints = get_type_hints(cls)
+        nested = [
+            hints[key].names() if dataclasses.is_dataclass(hints[key]) else [f"{cls._prefix()}{key}"] for key in hints
+        ]
+        return [name for names in nested for name in names]
+
     def but(self, **changes: Any) -> Self:
         """The same with some changes; parts may be given as dicts.
 
         >>> TrainConfig().but(epochs=5, optimizer={"name": "adam"}).optimizer
         OptimizerConfig(name='adam', lr=0.003, weight_decay=0.0, convolutions=True)
         """
-        known = [option.name for option in dataclasses.fields(self)]
         parts: dict[str, Any] = {}
         for key, value in changes.items():
-            if key not in known:
+            if key not in [option.name for option in dataclasses.fields(self)]:
+                name = f"{self._prefix()}{key}"
+                here = OTHER_NAMES.get(name)
                 raise InvalidInputError(
-                    unknown(f"{self._prefix()}{key}", [f"{self._prefix()}{each}" for each in known])
+                    f"no option {name!r}; it is called {here}" if here else no_such("option", name, self.names())
                 )
             part = getattr(self, key)
             parts[key] = part.but(**value) if isinstance(part, Options) and isinstance(value, Mapping) else value
         return dataclasses.replace(self, **parts)
-
-
-def unknown(name: str, known: Sequence[str]) -> str:
-    """What to say of an option that there is not: its name here, or one that looks like it.
-
-    >>> unknown("lr", ["epochs", "optimizer"]), unknown("epoch", ["epochs", "optimizer"])
-    ("no option 'lr'; it is called optimizer.lr", "no option 'epoch'; did you mean epochs?")
-    """
-    if name in OTHER_NAMES:
-        return f"no option {name!r}; it is called {OTHER_NAMES[name]}"
-    return no_such("option", name, known)
 
 
 @dataclass(frozen=True)
@@ -215,3 +219,5 @@ PRESETS: dict[str, dict[str, Any]] = {
         "clip": 0.0,
     },
 }
+OTHER_NAMES |= {name.replace(".", "_"): name for name in TrainConfig.names() if "." in name}
+OTHER_NAMES |= {name.replace("optimizer.", "optimiser."): name for name in OptimizerConfig.names()}

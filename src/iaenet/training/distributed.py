@@ -1,24 +1,27 @@
 """One training in several processes: who takes which samples, and what they tell each other."""
 
 import os
-import socket
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 import torch
 from accelerate import Accelerator
 from torch import Tensor
+from torch.distributed import DistError, TCPStore  # type: ignore[attr-defined]
 
 from iaenet.errors import LostProcessError
+from iaenet.models.inference import use_device
+
+ROLL_CALL = timedelta(seconds=10)  # for the processes that are left to say so
 
 
 @dataclass(frozen=True)
 class Share:
     """One process's part of a batch, and the factor that makes the mean over processes the sum over samples."""
 
-    places: list[int]
+    indices: list[int]
     scale: float
 
     def scale_of(self, losses: Tensor) -> float:
@@ -27,23 +30,24 @@ class Share:
 
 
 class Distributed:
-    """The processes of a training, started by torchrun or `accelerate launch`; or this one alone."""
+    """The processes of a training, started by torchrun or `accelerate launch`; or this one alone.
 
-    def __init__(self) -> None:
-        self.engine = Accelerator(mixed_precision="no", cpu=not torch.cuda.is_available())
+    device: where this process computes, see `use_device`; of several on GPUs, each has its own. Default auto.
+    """
+
+    def __init__(self, device: str = "auto") -> None:
+        chosen = use_device(device)
+        several = int(os.environ.get("WORLD_SIZE", "1")) > 1
+        cpu = not torch.cuda.is_available() or (several and chosen.type == "cpu")
+        self.engine = Accelerator(mixed_precision="no", cpu=cpu, device_placement=False)
         self.rank, self.size = self.engine.process_index, self.engine.num_processes
         self.is_main = self.engine.is_main_process
-        self.device = self.engine.device
-        self._members: list[tuple[str, int]] = []  # host and process of each rank
-        if self.size > 1:
-            members: list[tuple[str, int] | None] = [None] * self.size
-            torch.distributed.all_gather_object(members, (socket.gethostname(), os.getpid()))
-            self._members = [member for member in members if member is not None]
+        self.device = self.engine.device if self.size > 1 else chosen
 
-    def share(self, places: list[int]) -> Share:
+    def share(self, indices: list[int]) -> Share:
         """This process's samples of a batch. One without any computes the first with weight 0: all must take part."""
-        mine = places[self.rank :: self.size]
-        return Share(mine, float(self.size)) if mine else Share(places[:1], 0.0)
+        mine = indices[self.rank :: self.size]
+        return Share(mine, float(self.size)) if mine else Share(indices[:1], 0.0)
 
     def total(self, loss: float, signal: int) -> tuple[float, int]:
         """The sum of the processes' losses, and a signal that any of them got: then all stop at the same step."""
@@ -69,44 +73,37 @@ class Distributed:
         self.engine.wait_for_everyone()
 
     @contextmanager
-    def watching(self) -> Iterator[None]:
-        """Say which process is gone when talking to the others fails."""
+    def naming_the_lost(self) -> Iterator[None]:
+        """Say which process is gone when communication with the others fails."""
         try:
             yield
         except RuntimeError as error:
-            if self.size == 1 or not _is_about_talking(error):
+            if self.size == 1 or not _is_about_communication(error):
                 raise
             raise LostProcessError(
-                f"rank {self.rank} stops, because {self._missing()}; start the training again and it goes on from "
+                f"rank {self.rank} stops, because {self._missing()}; start the training again and it resumes from "
                 "the last checkpoint"
             ) from error
 
     def _missing(self) -> str:
-        here = socket.gethostname()
-        for _ in range(50):  # its connections are closed a moment before it counts as gone
-            gone = [rank for rank, (host, process) in enumerate(self._members) if host == here and not _alive(process)]
-            if gone:
-                return f"rank {', '.join(map(str, gone))} is gone"
-            time.sleep(0.1)
-        return "another rank no longer answers"
+        """Who is gone: torchrun tells; else who does not answer a roll call at the store of rank 0."""
+        if torch.distributed.is_torchelastic_launched():
+            return "another rank is gone, which torchrun names"
+        names = [f"iaenet/{rank}" for rank in range(self.size)]
+        gone = []
+        try:
+            store = TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), timeout=ROLL_CALL)
+            store.set(names[self.rank], "here")
+            for rank, name in enumerate(names):
+                try:
+                    store.wait([name], ROLL_CALL)
+                except DistError:
+                    gone.append(str(rank))
+        except DistError:
+            gone = ["0"]
+        return f"rank {', '.join(gone)} is gone" if gone else "another rank does not answer"
 
 
-def _is_about_talking(error: RuntimeError) -> bool:
+def _is_about_communication(error: RuntimeError) -> bool:
     words = ("gloo", "nccl", "connection", "peer", "timed out", "timeout", "socket", "process group")
     return any(word in str(error).lower() for word in words)
-
-
-def _alive(process: int) -> bool:
-    try:
-        with open(f"/proc/{process}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"  # ended, but not yet waited for
-    except (FileNotFoundError, ProcessLookupError):
-        return not os.path.isdir("/proc") and _answers(process)
-
-
-def _answers(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True

@@ -17,10 +17,11 @@ from iaenet.data.dataset import Dataset, load_dataset
 from iaenet.data.splits import split_records
 from iaenet.errors import CorruptFileError, InvalidInputError
 from iaenet.functions.normalizer import Normalizer
+from iaenet.functions.seeds import derived_seed
 from iaenet.models.base import Pair
 from iaenet.models.operator import Operator, describe
 from iaenet.models.registry import build
-from iaenet.training.batches import Samples, number
+from iaenet.training.batches import Samples
 from iaenet.training.config import TrainConfig
 from iaenet.training.distributed import Distributed
 from iaenet.training.loop import Progress, State, set_weights, train
@@ -56,6 +57,7 @@ def fit(
     resolution: int | None = None,
     validation: Sequence[Pair] | None = None,
     config: TrainConfig | None = None,
+    device: str = "auto",
     progress: Callable[[str], Progress] | None = None,
     **changes: Any,
 ) -> Operator:
@@ -64,10 +66,11 @@ def fit(
     Args:
         model: a network; or its name, or a dict with its name and options, as in `{"name": "iaenet", "width": 64}`.
         data: a data file, its splits decide; or pairs of fields.
-        run: folder to keep; a run that was stopped goes on from its last checkpoint. A temporary one if not given.
+        run: folder to keep; a run that was stopped resumes from its last checkpoint. A temporary one if not given.
         resolution: train on this resolution of the file only.
         validation: pairs to validate on; those of the file's split, or else a tenth of the training records, at random.
         config: how to train, see `iaenet.training.config.TrainConfig`; `changes` replace some of it, as in `epochs=20`.
+        device: where to compute, such as cpu or cuda; auto is CUDA if there is one, else the CPU.
         progress: gives for a title the function that is called with steps done, steps in all, and a note.
 
     >>> from iaenet import Discretization, Field
@@ -79,10 +82,10 @@ def fit(
     """
     config = (config or TrainConfig()).but(**changes)
     pairs, held, origin = _split(data, resolution, validation)
-    team = Distributed()
+    team = Distributed(device)
     if run is None and team.size > 1:
         raise InvalidInputError("several processes train together in one folder: give it as run=")
-    with _threads(config.threads), tempfile.TemporaryDirectory() as spare, team.watching():
+    with _threads(config.threads), tempfile.TemporaryDirectory() as spare, team.naming_the_lost():
         folder = RunFolder(run or spare)
         training, checking = Samples(pairs), Samples(held)
         operator = _operator(model, training, config, origin)
@@ -162,7 +165,7 @@ def _operator(
         raise InvalidInputError("model needs a name, such as iaenet")
     scaled = [(input_normalizer.apply(given), output_normalizer.apply(wanted)) for given, wanted in training.stacks]
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(number(config.seed, "weights"))
+        torch.manual_seed(derived_seed(config.seed, "weights"))
         network = build(options.pop("name"), scaled, **options)
     return Operator(network.to(training.stacks[0][0].values.dtype), input_normalizer, output_normalizer, metadata)
 
@@ -178,7 +181,7 @@ def _words(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _same(folder: RunFolder, config: dict[str, Any]) -> None:
-    """Write the configuration of a new run; refuse to go on with another one than before."""
+    """Write the configuration of a new run; refuse to resume with another one than before."""
     path = folder.path / "config.yaml"
     text = yaml.safe_dump(_yaml(config), sort_keys=False)
     if path.exists() and folder.has("step"):
@@ -186,7 +189,7 @@ def _same(folder: RunFolder, config: dict[str, Any]) -> None:
         for key in [*before, *(key for key in now if key not in before)]:
             if before.get(key) != now.get(key) and key not in FREE:
                 raise InvalidInputError(
-                    f"{folder.path} holds a run with {key} {before.get(key)}, not {now.get(key)}: go on with that, or "
+                    f"{folder.path} holds a run with {key} {before.get(key)}, not {now.get(key)}: resume with that, or "
                     "choose another folder"
                 )
     with replacing(path) as beside:

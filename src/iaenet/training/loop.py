@@ -4,8 +4,8 @@ A step takes a batch of functions, on whatever points, and lowers (eq. loss)
 
     L(Psi f, g) + lambda L(Psi I_T f, I_T g),      L the relative L2 error in the data's own units.
 
-All random numbers follow from the seed and the place in the training, so that a run which was stopped goes on as if it
-had not been: bit for bit on a CPU with the same number of threads.
+All random numbers follow from the seed and the step, so that a run which was stopped resumes as if it had not been: bit
+for bit on a CPU with the same number of threads.
 """
 
 import copy
@@ -25,10 +25,12 @@ from torch import Tensor
 
 from iaenet.errors import DivergedError, InvalidInputError
 from iaenet.functions.metrics import relative_l2
+from iaenet.functions.seeds import derived_seed, stream
 from iaenet.models.base import Pair
+from iaenet.models.inference import infer
 from iaenet.models.operator import Operator
 from iaenet.training.augment import at_some_points, resampled, symmetric
-from iaenet.training.batches import Samples, batches, number, stream
+from iaenet.training.batches import Samples, batches
 from iaenet.training.checkpoint import Tensors, flatten_optimizers, restore_optimizers
 from iaenet.training.config import TrainConfig
 from iaenet.training.distributed import Distributed
@@ -41,7 +43,7 @@ PATIENCE = 3.0  # seconds; launchers pass on a signal that the terminal has alre
 
 @dataclass
 class State:
-    """Where a training stands; with weights and optimizer, all that is needed to go on."""
+    """Where a training stands; with weights and optimizer, all that is needed to resume."""
 
     step: int = 0  # steps done
     epoch: int = 0  # epochs finished
@@ -94,17 +96,23 @@ def train(
             folder.save("step", state.step, {"training": asdict(state), "operator": document}, **parts)
         known = state.step, state.epoch
 
+    def stop_if(requested: int) -> None:
+        if requested:
+            save()
+            team.wait()  # a launcher ends all processes as soon as one has ended
+            raise _stopped(requested, state.step)
+
     with _interrupts() as stop, torch.random.fork_rng(devices=[]):
-        while state.epoch < config.epochs and not _tired(state, config):
+        while state.epoch < config.epochs and not _early_stop(state, config):
             order = order_of(state.epoch)
             operator.train()
-            for places in order[state.position :]:
-                torch.manual_seed(number(config.seed, "network", state.step, team.rank))  # dropout
-                mine = team.share(places)
+            for indices in order[state.position :]:
+                torch.manual_seed(derived_seed(config.seed, "network", state.step, team.rank))  # dropout
+                mine = team.share(indices)
                 chance = stream(config.seed, "augment", state.step)
-                losses = _losses(network, training.take(mine.places), config, chance)
-                team.engine.backward(mine.scale * losses.sum() / len(places))
-                total, asked = team.total(mine.scale_of(losses), stop.signal)
+                losses = _losses(network, training.take(mine.indices), config, chance)
+                team.engine.backward(mine.scale * losses.sum() / len(indices))
+                total, requested = team.total(mine.scale_of(losses), stop.signal)
                 _check(total, "loss", state.step + 1, state.epoch)
                 norm = team.engine.clip_grad_norm_(operator.parameters(), config.clip or math.inf)
                 _check(float(norm), "gradient", state.step + 1, state.epoch)
@@ -115,15 +123,15 @@ def train(
                     optimizer.zero_grad(set_to_none=False)  # fresh memory is expensive
                 _average(mean, operator, config.ema)
                 state.step, state.position = state.step + 1, state.position + 1
-                state.loss, state.seen = state.loss + total, state.seen + len(places)
+                state.loss, state.seen = state.loss + total, state.seen + len(indices)
                 if progress is not None:
                     progress(state.step, sum(plan), _note(state))
-                if asked or time.monotonic() - saved >= config.save_seconds:
+                stop_if(requested)
+                if time.monotonic() - saved >= config.save_seconds:
                     save()
-                if asked:
-                    team.wait()  # a launcher ends all processes as soon as one has ended
-                    raise _stopped(asked, state.step)
-            error = team.mean(*_validate(mean, validation, team, config.batch_size))
+            error = _validate(
+                mean, validation, team, config.batch_size, lambda: stop_if(team.total(0.0, stop.signal)[1])
+            )
             _check(error, "validation error", state.step, state.epoch)
             _finish_epoch(state, error, config.optimizer.lr * rate.at(state.step - 1))
             rate.epoch(state.history[-1]["loss"])
@@ -153,19 +161,23 @@ def _losses(network: Any, pairs: list[Pair], config: TrainConfig, generator: tor
     return total
 
 
-@torch.no_grad()
-def _validate(operator: Operator, samples: Samples, team: Distributed, batch: int) -> tuple[float, int]:
-    """Sum of the errors of this process's share of the samples, and their number."""
-    operator.eval()
+def _validate(
+    operator: Operator, samples: Samples, team: Distributed, batch_size: int, poll: Callable[[], None]
+) -> float:
+    """Mean error of the samples, of which each process takes a part; `poll` is called after each batch."""
     total, count = 0.0, 0
-    places = list(range(team.rank, len(samples), team.size))
-    for start in range(0, len(places), 2 * batch):
-        pairs = samples.take(places[start : start + 2 * batch])
-        found = operator([given for given, _ in pairs], [wanted.discretization for _, wanted in pairs])
+    size = 2 * batch_size * team.size
+    for start in range(0, len(samples), size):
+        indices = list(range(start, min(start + size, len(samples))))[team.rank :: team.size]
+        pairs = samples.take(indices)
+        found = infer(
+            operator, [given for given, _ in pairs], [wanted.discretization for _, wanted in pairs], check=False
+        )
         for one, (_, wanted) in zip(found, pairs, strict=True):
-            errors = relative_l2(one, wanted)
+            errors = relative_l2(one, wanted.to("cpu"))
             total, count = total + float(errors.sum()), count + len(errors)
-    return total, count
+        poll()
+    return team.mean(total, count)
 
 
 def _finish_epoch(state: State, error: float, rate: float) -> None:
@@ -177,8 +189,8 @@ def _finish_epoch(state: State, error: float, rate: float) -> None:
     state.loss, state.seen = 0.0, 0
 
 
-def _tired(state: State, config: TrainConfig) -> bool:
-    """Early stopping: too long without a better validation error."""
+def _early_stop(state: State, config: TrainConfig) -> bool:
+    """Whether there was no better validation error for too long."""
     return 0 < config.patience <= state.epoch - state.best_epoch
 
 
@@ -226,19 +238,19 @@ def _note(state: State) -> str:
 
 @dataclass
 class Stop:
-    """The signal that asked the training to stop, 0 if none, and when it came."""
+    """The signal to stop the training, 0 if none, and when it came."""
 
     signal: int = 0
     since: float = 0.0
 
 
 def _stopped(number: int, step: int) -> BaseException:
-    text = f"Stopped after step {step}, which is saved: repeat the command and it goes on from there."
+    text = f"Stopped after step {step}, which is saved: repeat the command and it resumes there."
     return Terminated(text) if number == signal.SIGTERM else KeyboardInterrupt(text)
 
 
 class Terminated(SystemExit):
-    """The process was asked to end; exit code 143."""
+    """The process got SIGTERM; exit code 143."""
 
     def __init__(self, text: str) -> None:
         super().__init__(143)

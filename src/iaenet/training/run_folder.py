@@ -1,14 +1,13 @@
 """The folder of a training run: configuration, checkpoints, log, metrics, and a lock.
 
-config.yaml        what was asked for, as resolved
+config.yaml        the configuration, as resolved
 log.jsonl          a line for each epoch, with times
 metrics.json       the same without times: equal for equal seeds
 curves.png         loss and validation error
 checkpoints/       step-... (the two newest) and best-... (by validation error)
-lock               the process that trains here
+lock               the process that trains here, or trained here last; .lock keeps others out
 """
 
-import fcntl
 import json
 import logging
 import os
@@ -20,12 +19,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from iaenet.data.atomic import replacing, unfinished
 from iaenet.errors import CorruptFileError, InvalidInputError
 from iaenet.training.checkpoint import Tensors, load_checkpoint, save_checkpoint
 
 log = logging.getLogger("iaenet")
-KEPT = {"step": 2, "best": 1}  # one to go on from, and one in case that is damaged
+KEPT = {"step": 2, "best": 1}  # one to resume from, and one in case that is damaged
 FILES = ("config.yaml", "log.jsonl", "metrics.json", "curves.png")
 
 Loaded = tuple[dict[str, Any], dict[str, dict[str, Any]]]
@@ -53,14 +54,13 @@ class RunFolder:
         """
         new = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
         self.checkpoints.mkdir(parents=True, exist_ok=True)
-        with open(os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o666), "r+") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise InvalidInputError(f"{self.path}: {file.read() or 'another process'} is training here") from None
-            file.truncate(0)
-            file.write(f"process {os.getpid()} on {socket.gethostname()}")
-            file.flush()
+        holder = self.path / "lock"
+        try:
+            lock = FileLock(self.path / ".lock").acquire(blocking=False)
+        except Timeout:
+            raise InvalidInputError(f"{self.path}: {_text(holder) or 'another process'} is training here") from None
+        with lock:
+            holder.write_text(f"process {os.getpid()} on {socket.gethostname()}")
             self._tidy()
             try:
                 yield self
@@ -151,3 +151,10 @@ class RunFolder:
             lines = path.read_text().splitlines()[:epochs]
             with replacing(path) as beside:
                 beside.write_text("".join(f"{line}\n" for line in lines))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:  # not written yet
+        return ""
