@@ -227,7 +227,8 @@ def measure(model: dict[str, Any], path: Path, rule: str, seconds: float, seed: 
 
     def run(epochs: int) -> tuple[Any, float]:
         start = time.process_time()
-        options = {"epochs": epochs, "batch_size": BATCH, "threads": 1, "seed": seed}
+        batch = "batch" if hasattr(iaenet, "Recipe") else "batch_size"  # as version 0.1 calls it
+        options = {"epochs": epochs, batch: BATCH, "threads": 1, "seed": seed}
         return iaenet.fit(model, pairs, validation=held, **options), time.process_time() - start
 
     try:

@@ -672,7 +672,7 @@ def test_help_imports_nothing_heavy():
     text, _, imported = done.stdout.rpartition("imported")
     assert text.startswith("usage: iaenet predict")
     assert "examples:" in text
-    heavy = {"torch", "numpy", "scipy", "matplotlib", "h5py", "skfem", "joblib", "rich"}
+    heavy = {"torch", "numpy", "scipy", "matplotlib", "h5py", "skfem", "loky", "rich"}
     assert {name.partition(".")[0] for name in imported.split()} & heavy == set()
 
 

@@ -171,7 +171,7 @@ def test_an_error_in_a_row_beside_others_is_said(small, tmp_path, capsys):
     write_table(small, table)
     folders = ["--folder", str(small), "--out", str(tmp_path)]
     assert main([*command("burgers1"), *folders, "--rows", "2"]) == 2
-    assert "skips must be 'dense', 'residual' or 'none', got 'some'" in capsys.readouterr().err
+    assert "skips must be one of dense, residual, none, got 'some'" in capsys.readouterr().err
     assert main([*command("burgers1"), *folders, "--rows", "0"]) == 2
     assert "at least one row is trained at a time, got 0" in capsys.readouterr().err
 

@@ -42,9 +42,9 @@ def change(folder, name, edit):
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda t: t.update(colour="red"), "burgers1.yaml: there is no key 'colour'"),
-        (lambda t: t["rows"]["FNO"].update(modle={}), "rows.FNO: there is no key 'modle'"),
-        (lambda t: t.update(presets={"cpu": {"bugdet": 3.0}}), "presets.cpu: there is no key 'bugdet'"),
+        (lambda t: t.update(colour="red"), "burgers1.yaml: no option 'colour'"),
+        (lambda t: t["rows"]["FNO"].update(modle={}), "rows.FNO: no option 'modle'; did you mean model"),
+        (lambda t: t.update(presets={"cpu": {"bugdet": 3.0}}), "presets.cpu: no option 'bugdet'; did you mean budget"),
         (lambda t: t.update(presets={"gpu": {}}), "presets: there is no key 'gpu'"),
         (lambda t: t.pop("title"), "the key 'title' is missing"),
         (lambda t: t["rows"]["FNO"].pop("model"), "the key 'model' is missing"),

@@ -253,7 +253,7 @@ BAD = {
     "precision": (lambda m: m(Field(LINE, torch.ones(8, 1, dtype=torch.float64))), "network is torch.float32; convert"),
     "which field": (lambda m: m([Field(LINE, torch.ones(8, 1)), Field(LINE, torch.ones(8, 2))]), "field 1: "),
     "tensor": (lambda m: m([torch.ones(8, 1)]), "field 0: expected a Field, got Tensor"),
-    "places": (lambda m: m([Field(LINE, torch.ones(8, 1))], at=[LINE, LINE]), "1 fields, but 2 places"),
+    "places": (lambda m: m([Field(LINE, torch.ones(8, 1))], at=[LINE, LINE]), "1 fields, but 2 sets of query points"),
     "preset": (lambda m: IAENet.from_preset("huge", in_channels=1, out_channels=1), "small, base, published"),
     "skips": (lambda m: IAENet(1, 1, skips="all"), "'dense', 'residual' or 'none'"),
     "flags": (lambda m: IAENet(1, 1, 2, (True,)), "one flag or 2"),

@@ -280,3 +280,41 @@ def test_memory_does_not_grow(tmp_path):
     early, late = (int(number) for number in done.stdout.split())
     print(f"{early} kB after 1000 steps, {late} kB after 2000")
     assert late - early < 4096
+
+
+# ------------------------------------------------------------------ a budget of time
+
+
+def test_a_budget_is_a_whole_training(tmp_path):
+    pairs = waves(40)
+    fit(TINY, pairs, tmp_path / "run", budget="4s", clock="cpu", batch_size=5, threads=1)
+    log = json.loads((tmp_path / "run" / "metrics.json").read_text())["epochs"]
+    assert log[-1]["lr"] < 0.1 * max(entry["lr"] for entry in log)  # the schedule came to its end
+    assert (tmp_path / "run" / "pace.json").exists()
+    again = (tmp_path / "run" / "metrics.json").read_bytes()
+    fit(TINY, pairs, tmp_path / "run", budget="4s", clock="cpu", batch_size=5, threads=1)  # is over: nothing is trained
+    assert (tmp_path / "run" / "metrics.json").read_bytes() == again
+
+
+def test_a_stopped_run_with_a_budget_follows_its_plan(tmp_path):
+    """Stopped after the pace was written down, it takes the same steps again with the same rates."""
+    pairs = waves(40)
+
+    class Stop(Exception):
+        pass
+
+    def stopper(_title):
+        def step(done, _total, _note=""):
+            if done == 60:
+                raise Stop
+
+        return step
+
+    options = {"budget": "6s", "clock": "cpu", "batch_size": 5, "threads": 1, "save_seconds": 0.0}
+    with pytest.raises(Stop):
+        fit(TINY, pairs, tmp_path / "run", progress=stopper, **options)
+    written = json.loads((tmp_path / "run" / "pace.json").read_text())
+    fit(TINY, pairs, tmp_path / "run", **options)
+    after = json.loads((tmp_path / "run" / "pace.json").read_text())
+    assert {step: after[step] for step in written} == written
+    assert len(after) > len(written)

@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if arguments[0] not in COMMANDS:
         return _mistake(no_such("command", arguments[0], COMMANDS))
-    warnings.filterwarnings("ignore", message="A worker stopped")  # joblib replaces workers that have grown large
+    warnings.filterwarnings("ignore", message="A worker stopped")  # workers that have grown large are replaced
     try:
         with Display() as display:
             module = import_module(f"iaenet.cli.{arguments[0]}_command")

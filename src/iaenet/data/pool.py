@@ -3,17 +3,14 @@
 import os
 import threading
 import time
-import warnings
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, wait
 from contextlib import ExitStack
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Literal
 
-import joblib
-from joblib.externals.loky import ProcessPoolExecutor
+from loky import ProcessPoolExecutor
 
 from iaenet.errors import InvalidInputError
 
@@ -45,33 +42,33 @@ def pool(workers: int = 1, backend: Literal["dask"] | None = None, scheduler: st
         try:
             if backend == "dask":
                 yield from _on_dask(task, numbers, workers, scheduler)
-            elif workers == 1:
-                yield from _in_one_process(task, numbers)
             else:
-                watched = {"initializer": _end_with, "initargs": (os.getpid(),)}
-                with joblib.parallel_config(backend="loky", inner_max_num_threads=1, **watched):
-                    yield from _unordered(task, numbers, workers)
+                yield from _here(task, numbers, workers)
         except BrokenExecutor:
             raise ChildProcessError(
                 "a worker process was ended from outside, perhaps for lack of memory; "
-                "repeat the command, with fewer workers, and it goes on"
+                "repeat the command, with fewer workers, and it resumes"
             ) from None
 
     return results
 
 
-def _in_one_process(task: Callable[[int], Any], numbers: Sequence[int]) -> Iterator[Any]:
-    # joblib.Parallel would do the work of one worker in this process.
-    executor = _executor(os.getpid())
+def _here(task: Callable[[int], Any], numbers: Sequence[int], workers: int) -> Iterator[Any]:
+    executor = _executor(os.getpid(), workers)
     rest = iter(numbers)
-    waiting = deque(executor.submit(task, i) for i in islice(rest, 2))
+    waiting = {executor.submit(task, i): i for i in islice(rest, 2 * workers)}
     try:
         while waiting:
-            yield waiting.popleft().result()
-            waiting.extend(executor.submit(task, i) for i in islice(rest, 1))
+            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in sorted(done, key=waiting.__getitem__):  # one worker gives them in order
+                del waiting[future]
+                yield future.result()
+            waiting |= {executor.submit(task, i): i for i in islice(rest, len(done))}
     except BaseException:
         _executor.cache_clear()
-        # The thread that manages the worker fails, and never ends, if work is on its way when the worker is killed.
+        for future in waiting:
+            future.cancel()
+        # The thread that manages the workers fails, and never ends, if work is on its way when they are killed.
         while not all(future.running() or future.done() for future in waiting):
             time.sleep(0.01)
         executor.shutdown(kill_workers=True)
@@ -79,21 +76,9 @@ def _in_one_process(task: Callable[[int], Any], numbers: Sequence[int]) -> Itera
 
 
 @lru_cache(maxsize=1)
-def _executor(process: int) -> ProcessPoolExecutor:
-    """One worker for all calls in this process, since it takes seconds to start; it ends after a minute of rest."""
-    return ProcessPoolExecutor(max_workers=1, timeout=60, env=ONE_THREAD, initializer=_end_with, initargs=(process,))
-
-
-def _unordered(task: Callable[[int], Any], numbers: Sequence[int], workers: int) -> Iterator[Any]:
-    parallel = joblib.Parallel(n_jobs=workers, return_as="generator_unordered", max_nbytes=None)
-    results = parallel(joblib.delayed(task)(i) for i in numbers)
-    try:
-        for result in results:  # noqa: UP028  `yield from` would close it outside of the block below
-            yield result
-    finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # that work was given up is meant so
-            results.close()
+def _executor(process: int, workers: int) -> ProcessPoolExecutor:
+    """Workers for all calls in this process, since they take seconds to start; they end after a minute of rest."""
+    return ProcessPoolExecutor(workers, timeout=60, env=ONE_THREAD, initializer=_end_with, initargs=(process,))
 
 
 def _end_with(parent: int) -> None:
@@ -109,7 +94,7 @@ def _end_with(parent: int) -> None:
 
 def _on_dask(task: Callable[[int], Any], numbers: Sequence[int], workers: int, scheduler: str | None) -> Iterator[Any]:
     try:
-        from dask.distributed import Client, LocalCluster
+        from dask.distributed import Client, LocalCluster, as_completed
     except ImportError:
         raise InvalidInputError("backend 'dask' needs the extra: pip install 'iaenet[cluster]'") from None
     with ExitStack() as stack:
@@ -120,5 +105,6 @@ def _on_dask(task: Callable[[int], Any], numbers: Sequence[int], workers: int, s
             client = stack.enter_context(Client(cluster if scheduler is None else scheduler))
         except OSError as failure:
             raise InvalidInputError(f"no Dask scheduler answers at {scheduler}: {failure}") from None
-        stack.enter_context(joblib.parallel_config(backend="dask", client=client))
-        yield from _unordered(task, numbers, -1)
+        waiting = as_completed(client.map(task, list(numbers), pure=False))
+        for future in waiting:
+            yield future.result()

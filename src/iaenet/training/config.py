@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_type_hints
 
 from iaenet.errors import InvalidInputError, no_such
+from iaenet.training.horizon import Clock, seconds_of
 from iaenet.typed import typed
 
 # What numbers must be; the rest may be anything of its type.
@@ -71,8 +72,8 @@ class Options:
     def names(cls) -> list[str]:
         """All options, those of parts with a dot.
 
-        >>> TrainConfig.names()[:3]
-        ['epochs', 'batch_size', 'optimizer.name']
+        >>> TrainConfig.names()[:5]
+        ['epochs', 'budget', 'clock', 'batch_size', 'optimizer.name']
         """
         hints = get_type_hints(cls)
         nested = [
@@ -167,6 +168,8 @@ class TrainConfig(Options):
 
     Args:
         epochs: passes over the training samples. Default 60.
+        budget: time to train for instead, as 90s, 10m or 1.5h, set-up and validation included. Default none.
+        clock: what the budget counts: wall, or cpu, the processor time of this process. Default wall.
         batch_size: samples per step, over all processes. Default 20.
         sampling: mixed (every batch from all samples, whatever their points) or sequential (the paper's variant: the
             samples of one resolution after the other, `epochs_per_resolution` each). Default mixed.
@@ -184,6 +187,8 @@ class TrainConfig(Options):
     """
 
     epochs: int = 60
+    budget: str = ""
+    clock: Clock = "wall"
     batch_size: int = 20
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
@@ -203,6 +208,8 @@ class TrainConfig(Options):
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
         super().__post_init__()
+        if seconds_of(self.budget) and self.sampling == "sequential":
+            raise InvalidInputError("sequential sampling is a matter of epochs: give epochs instead of a budget")
         if self.augment.weight > 0 and not (self.augment.sizes or self.augment.points):
             raise InvalidInputError("augment.weight needs augment.sizes or augment.points to resample to")
 

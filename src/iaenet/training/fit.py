@@ -24,6 +24,7 @@ from iaenet.models.registry import build
 from iaenet.training.batches import Samples
 from iaenet.training.config import TrainConfig
 from iaenet.training.distributed import Distributed
+from iaenet.training.horizon import CLOCKS
 from iaenet.training.loop import Progress, State, set_weights, train
 from iaenet.training.run_folder import RunFolder
 
@@ -81,10 +82,11 @@ def fit(
     torch.Size([16, 1])
     """
     config = (config or TrainConfig()).but(**changes)
+    begin = CLOCKS[config.clock]()
     pairs, held, origin = _split(data, resolution, validation)
-    team = Distributed(device)
-    if run is None and team.size > 1:
+    if run is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:  # before the others are called: they say so, too
         raise InvalidInputError("several processes train together in one folder: give it as run=")
+    team = Distributed(device)
     with _threads(config.threads), tempfile.TemporaryDirectory() as spare, team.naming_the_lost():
         folder = RunFolder(run or spare)
         training, checking = Samples(pairs), Samples(held)
@@ -97,7 +99,8 @@ def fit(
                 _same(folder, resolved)
             show = progress(folder.path.name) if progress is not None and team.is_main else None
             team.wait()  # nobody looks for checkpoints before the folder is ours
-            state = train(operator, training, checking, config, folder, team, show)
+            spent = CLOCKS[config.clock]() - begin
+            state = train(operator, training, checking, config, folder, team, show, spent)
             if team.is_main:
                 _write_results(folder, state)
             team.wait()

@@ -34,6 +34,7 @@ from iaenet.training.batches import Samples, batches
 from iaenet.training.checkpoint import Tensors, flatten_optimizers, restore_optimizers
 from iaenet.training.config import TrainConfig
 from iaenet.training.distributed import Distributed
+from iaenet.training.horizon import CLOCKS, EVERY, Horizon, seconds_of
 from iaenet.training.optim import Rate, make_optimizers
 from iaenet.training.run_folder import RunFolder
 
@@ -54,6 +55,8 @@ class State:
     best_epoch: int = 0
     seconds: float = 0.0
     rate: dict[str, float] = field(default_factory=dict)
+    horizon: dict[str, Any] = field(default_factory=dict)  # of a budget
+    validated: float = 0.0  # how far it was at the last validation, with a budget
     history: list[dict[str, float]] = field(default_factory=list)
 
 
@@ -65,8 +68,12 @@ def train(
     folder: RunFolder,
     team: Distributed,
     progress: Progress | None = None,
+    spent: float = 0.0,
 ) -> State:
-    """Train `operator` in place, from the newest checkpoint in the folder if there is one."""
+    """Train `operator` in place, from the newest checkpoint in the folder if there is one.
+
+    `spent` are the seconds of the budget that went by before.
+    """
     operator.to(team.device)
     training, validation = training.to(team.device), validation.to(team.device)
     optimizers = make_optimizers(operator, config.optimizer)
@@ -76,20 +83,28 @@ def train(
     def order_of(epoch: int) -> list[list[int]]:
         return batches(training, epoch, batch_size=config.batch_size, seed=config.seed, epochs_per_resolution=turns)
 
-    plan = [len(order_of(epoch)) for epoch in range(config.epochs)]
-    rate = Rate(config.schedule, sum(plan))
+    seconds = seconds_of(config.budget)
+    steps = 0 if seconds else sum(len(order_of(epoch)) for epoch in range(config.epochs))
+    rate = Rate(config.schedule, steps)
     state = _restore(folder, operator, mean, optimizers, rate) if folder.has("step") else State()
     network, *prepared = team.engine.prepare(operator, *optimizers)
     for parameter in operator.parameters():  # a first step, also one after a stop, must find what every step finds
         parameter.grad = torch.zeros_like(parameter)
     document = operator.to_json()
-    begin, saved, known = time.monotonic() - state.seconds, time.monotonic(), (state.step, state.epoch)
+    clock = CLOCKS[config.clock]
+    begin, saved, known = clock() - spent - state.seconds, time.monotonic(), (state.step, state.epoch)
+    horizon = (
+        Horizon(seconds, folder.read_pace(), lambda n: round(team.total(n * team.is_main, 0)[0])) if seconds else None
+    )
+    if horizon is not None and state.horizon:
+        horizon.restore(state.horizon)
     if team.is_main:
         folder.rewind(state.epoch)
 
     def save() -> None:
         nonlocal saved, known
-        state.seconds, state.rate, saved = time.monotonic() - begin, rate.state, time.monotonic()
+        state.seconds, state.rate, saved = clock() - begin, rate.state, time.monotonic()
+        state.horizon = {} if horizon is None else horizon.state
         if team.is_main and known != (state.step, state.epoch):
             parts = {"weights": operator.state_dict(), "optimizer": flatten_optimizers(optimizers)}
             parts |= {"mean": mean.state_dict()} if config.ema else {}
@@ -103,7 +118,9 @@ def train(
             raise _stopped(requested, state.step)
 
     with _interrupts() as stop, torch.random.fork_rng(devices=[]):
-        while state.epoch < config.epochs and not _early_stop(state, config):
+        while not (state.epoch >= config.epochs if horizon is None else horizon.over) and not _early_stop(
+            state, config
+        ):
             order = order_of(state.epoch)
             operator.train()
             for indices in order[state.position :]:
@@ -116,27 +133,36 @@ def train(
                 _check(total, "loss", state.step + 1, state.epoch)
                 norm = team.engine.clip_grad_norm_(operator.parameters(), config.clip or math.inf)
                 _check(float(norm), "gradient", state.step + 1, state.epoch)
+                share = rate.at(state.step) if horizon is None else rate.along(horizon.progress)
                 for optimizer in prepared:
                     for group in optimizer.param_groups:
-                        group["lr"] = config.optimizer.lr * rate.at(state.step)
+                        group["lr"] = config.optimizer.lr * share
                     optimizer.step()
                     optimizer.zero_grad(set_to_none=False)  # fresh memory is expensive
                 _average(mean, operator, config.ema)
+                if horizon is not None and horizon.advance(state.step, clock() - begin) and team.is_main:
+                    folder.write_json("pace.json", {str(step): left for step, left in horizon.known.items()})
                 state.step, state.position = state.step + 1, state.position + 1
                 state.loss, state.seen = state.loss + total, state.seen + len(indices)
                 if progress is not None:
-                    progress(state.step, sum(plan), _note(state))
+                    progress(state.step, steps if horizon is None else state.step + horizon.left, _note(state))
                 stop_if(requested)
                 if time.monotonic() - saved >= config.save_seconds:
                     save()
+                if horizon is not None and horizon.over:
+                    break
+            if horizon is not None and not horizon.over and horizon.progress - state.validated < EVERY:
+                state.epoch, state.position = state.epoch + 1, 0  # so many short passes need not all be validated
+                continue
+            state.validated = 0.0 if horizon is None else horizon.progress
             error = _validate(
                 mean, validation, team, config.batch_size, lambda: stop_if(team.total(0.0, stop.signal)[1])
             )
             _check(error, "validation error", state.step, state.epoch)
-            _finish_epoch(state, error, config.optimizer.lr * rate.at(state.step - 1))
+            _finish_epoch(state, error, config.optimizer.lr * share)
             rate.epoch(state.history[-1]["loss"])
             if team.is_main:
-                folder.append_log({**state.history[-1], "seconds": round(time.monotonic() - begin, 3)})
+                folder.append_log({**state.history[-1], "seconds": round(clock() - begin, 3)})
                 if state.best_epoch == state.epoch:
                     best = {"epoch": state.epoch, "error": error, "operator": document}
                     folder.save("best", state.step, best, weights=mean.state_dict())

@@ -138,6 +138,15 @@ class Rate:
             return (step + 1) / rising
         return 0.5 * (1 + math.cos(math.pi * (step - rising) / max(1, self.steps - rising)))
 
+    def along(self, progress: float) -> float:
+        """Share of the largest rate at a share of the way, for a training whose number of steps is not fixed."""
+        if self.schedule.name != "cosine":
+            return self.state["share"]
+        warmup = self.schedule.warmup
+        if progress < warmup:
+            return max(progress, 0.05 * warmup) / warmup
+        return 0.5 * (1 + math.cos(math.pi * (progress - warmup) / (1 - warmup)))
+
     def epoch(self, loss: float) -> None:
         """Note the training loss of an epoch."""
         if self.schedule.name != "plateau":

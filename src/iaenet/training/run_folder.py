@@ -1,6 +1,7 @@
 """The folder of a training run: configuration, checkpoints, log, metrics, and a lock.
 
 config.yaml        the configuration, as resolved
+pace.json          of a training with a budget: how many steps there was still time for
 log.jsonl          a line for each epoch, with times
 metrics.json       the same without times: equal for equal seeds
 curves.png         loss and validation error
@@ -27,7 +28,7 @@ from iaenet.training.checkpoint import Tensors, load_checkpoint, save_checkpoint
 
 log = logging.getLogger("iaenet")
 KEPT = {"step": 2, "best": 1}  # one to resume from, and one in case that is damaged
-FILES = ("config.yaml", "log.jsonl", "metrics.json", "curves.png")
+FILES = ("config.yaml", "pace.json", "log.jsonl", "metrics.json", "curves.png")
 
 Loaded = tuple[dict[str, Any], dict[str, dict[str, Any]]]
 
@@ -136,6 +137,14 @@ class RunFolder:
             return None
         except ValueError as error:
             raise CorruptFileError(f"{self.path / name}: {error}") from None
+
+    def read_pace(self) -> dict[int, int]:
+        """Steps that were left at some steps of a training with a budget, see `horizon.py`."""
+        found = self.read_json("pace.json")
+        try:
+            return {int(step): int(left) for step, left in (found or {}).items()}
+        except (AttributeError, TypeError, ValueError) as error:
+            raise CorruptFileError(f"{self.path / 'pace.json'}: {error}") from None
 
     def append_log(self, entry: Mapping[str, Any]) -> None:
         """Add a line to the log."""
