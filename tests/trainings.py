@@ -78,9 +78,8 @@ SCENARIOS = {
         {
             "epochs": 20,
             "batch_size": 8,
-            "optimizer": {"name": "adam", "lr": 0.2},
+            "optimizer": {"name": "adam", "lr": 0.2, "ema": 0.5},
             "schedule": {"name": "plateau", "patience": 0},
-            "ema": 0.5,
             "patience": 2,
             "augment": {"weight": 0.5, "sizes": [24, 32], "points": [20], "symmetries": ["shift", "odd-reflect"]},
         },
@@ -88,7 +87,7 @@ SCENARIOS = {
     "own": (
         None,
         {"grids": (16, 16, 16, 32)},
-        {"epochs": 12, "batch_size": 3, "optimizer": {"name": "adamw", "lr": 0.02, "weight_decay": 0.1}, "ema": 0.8},
+        {"epochs": 12, "batch_size": 3, "optimizer": {"name": "adamw", "lr": 0.02, "weight_decay": 0.1, "ema": 0.8}},
     ),
     "sequential": (
         TINY,

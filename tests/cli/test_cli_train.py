@@ -1,5 +1,6 @@
 """`iaenet train`: what it says, its exit codes, and how it stops and goes on."""
 
+import dataclasses
 import os
 import re
 import shutil
@@ -16,7 +17,7 @@ from iaenet import write_dataset
 from iaenet.cli.main import main
 from iaenet.data.problems.problem import Channel
 from iaenet.models.registry import MODELS
-from iaenet.training.config import PRESETS
+from iaenet.training.config import PRESETS, OptimizerConfig
 from tests.trainings import TINY, finish, outcome, run_command, start, waves
 
 BRIEF = ["--epochs", "2", "--batch_size", "6", "--threads", "1"]
@@ -234,7 +235,7 @@ def test_a_configuration_file_and_the_command_line(here, capsys):
     )
     kept = yaml.safe_load((here / "a" / "config.yaml").read_text())
     assert (kept["epochs"], kept["batch_size"], kept["save_seconds"]) == (1, 6, 9.0)
-    assert kept["optimizer"] == {"name": "adam", "lr": 0.01, "weight_decay": 0.0, "convolutions": True}
+    assert kept["optimizer"] == dataclasses.asdict(OptimizerConfig("adam", 0.01))
     assert kept["augment"]["sizes"] == [20]
     assert kept["model"] == TINY
 
@@ -384,7 +385,7 @@ def test_a_loss_that_is_no_number_ends_with_exit_code_1(here):
         given.values.mul_(1e30)
     splits = ["train"] * 8 + ["validation"] * 2
     write_dataset(here / "huge.h5", pairs, splits=splits, inputs=[Channel("a")], outputs=[Channel("u")])
-    options = ["--data", "huge.h5", "--normalize", "false", "--clip", "0", "--optimizer.lr", "1e20"]
+    options = ["--data", "huge.h5", "--normalize", "false", "--optimizer.clip", "0", "--optimizer.lr", "1e20"]
     process = command("train", *options, *SMALL, "--epochs", "3", "--save_seconds", "0", "--run", "r")
     assert finish(process) == 1
     words = (here / "words.txt").read_text()

@@ -113,7 +113,7 @@ def test_a_trial_is_its_share_of_the_steps(samples, epochs, share):
 
 
 def test_a_rate_that_diverges_is_not_taken(folder, tmp_path):
-    wild = replace(FNO, rates=(1e-2, 1e30), config={**FNO.config, "clip": 0.0, "optimizer": {"name": "adam"}})
+    wild = replace(FNO, rates=(1e-2, 1e30), config={**FNO.config, "optimizer": {"name": "adam", "clip": 0.0}})
     tried = search(wild, material(wild, folder), 4, tmp_path, PART)
     assert tried["1e+30"] is None
     assert best_rate(wild, tried) == 1e-2

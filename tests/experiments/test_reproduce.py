@@ -198,7 +198,7 @@ def test_a_plan_is_kept_and_gone_on_with(small, tmp_path):
 def test_a_row_that_diverges_has_no_figure_and_stops_nobody(small, tmp_path):
     table = yaml.safe_load((small / "burgers1.yaml").read_text())
     table["presets"]["smoke"] = {"epochs": 2}
-    table["rows"]["GT"]["config"] = {"clip": 0.0, "optimizer": {"name": "adamw", "weight_decay": 1.0e30}}
+    table["rows"]["GT"]["config"] = {"optimizer": {"name": "adamw", "weight_decay": 1.0e30, "clip": 0.0}}
     write_table(small, table)
     found = reproduce(["burgers1"], "smoke", Folders.of(tmp_path, "smoke", tables=small))[0]
     rows = {row["name"]: row for row in found["rows"]}

@@ -327,7 +327,7 @@ def test_outputs_with_few_points_stay_as_they_are():
 def test_the_objective_on_some_points():
     pairs = [mesh_pair()]
     network = build("iaenet", data=pairs, **sizes(width=4, latent=4, rank=4, modes=2))
-    found = _losses(network, pairs, TrainConfig(query_points=60), stream(3))
+    found = _losses(network, pairs, TrainConfig(augment=AugmentConfig(query_points=60)), stream(3))
     ((given, some),) = at_some_points(pairs, 60, stream(3))
     assert torch.allclose(found, relative_l2(network(given, at=some.discretization), some))
     assert not torch.allclose(found, _losses(network, pairs, TrainConfig(), stream(3)), rtol=1e-5)

@@ -40,10 +40,10 @@ def test_but_changes_parts_and_leaves_the_rest():
         ({"epochs": True}, "epochs"),
         ({"batch_size": -1}, "batch_size"),
         ({"epochs_per_resolution": 0}, "epochs_per_resolution"),
-        ({"clip": -1.0}, "clip"),
-        ({"clip": math.nan}, "clip"),
-        ({"ema": 1.0}, "ema"),
-        ({"ema": -0.1}, "ema"),
+        ({"optimizer": {"clip": -1.0}}, "optimizer.clip"),
+        ({"optimizer": {"clip": math.nan}}, "optimizer.clip"),
+        ({"optimizer": {"ema": 1.0}}, "optimizer.ema"),
+        ({"optimizer": {"ema": -0.1}}, "optimizer.ema"),
         ({"patience": -1}, "patience"),
         ({"threads": -1}, "threads"),
         ({"save_seconds": -1}, "save_seconds"),
@@ -91,15 +91,10 @@ def test_another_name_for_an_option_is_answered_with_its_name_here(old, new):
 
 
 def test_whole_numbers_pass_for_numbers():
-    assert (
-        TrainConfig(
-            clip=1,
-            optimizer=OptimizerConfig(lr=1),
-            schedule=ScheduleConfig(warmup=0),
-            augment=AugmentConfig(weight=0),
-        ).clip
-        == 1
+    made = TrainConfig(
+        optimizer=OptimizerConfig(lr=1, clip=1), schedule=ScheduleConfig(warmup=0), augment=AugmentConfig(weight=0)
     )
+    assert made.optimizer.clip == 1
 
 
 def test_no_pytorch():

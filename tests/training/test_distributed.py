@@ -87,7 +87,7 @@ def wait_for(condition, seconds=120):
     "more",
     [
         [],
-        ["--augment.weight", 0.5, "--augment.sizes", "20,40", "--ema", 0.9, "--optimizer.name", "adamw"],
+        ["--augment.weight", 0.5, "--augment.sizes", "20,40", "--optimizer.ema", 0.9, "--optimizer.name", "adamw"],
     ],
 )
 def test_two_processes_have_the_losses_of_one(file, tmp_path, more):

@@ -1,11 +1,12 @@
 """A training with a budget of time: ends on time, whatever the pace, and the same way when resumed."""
 
+import time
 from itertools import pairwise
 
 import pytest
 
 from iaenet.errors import InvalidInputError
-from iaenet.training.horizon import Horizon, seconds_of
+from iaenet.training.horizon import Horizon, budget_of
 
 
 def run(horizon, pace, start=0, elapsed=0.0, most=10**6):
@@ -60,8 +61,8 @@ def test_one_step_at_least():
 
 
 def test_times_in_words():
-    assert seconds_of("2m") == 120
-    assert seconds_of(" 1.5 h") == 5400
+    assert budget_of("2m")[0] == 120
+    assert budget_of(" 1.5 h cpu") == (5400, time.process_time)
     for wrong in ("soon", "-3", "0", "10d", "1e3", "m"):
         with pytest.raises(InvalidInputError, match="budget must be a time"):
-            seconds_of(wrong)
+            budget_of(wrong)

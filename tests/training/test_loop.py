@@ -15,8 +15,8 @@ from iaenet import Discretization, DivergedError, Field, Model, fit, load
 from iaenet.data.problems.burgers import Burgers
 from iaenet.errors import InvalidInputError
 from iaenet.training.checkpoint import load_checkpoint
-from iaenet.training.loop import PATIENCE
 from iaenet.training.run_folder import RunFolder
+from iaenet.training.signals import PATIENCE
 from tests.sizes import sizes
 from tests.trainings import SCENARIOS, TINY, Stopper, finish, give_up, outcome, start, train_scenario, wave, waves
 
@@ -166,7 +166,7 @@ def test_clipping_bounds_the_gradient(tmp_path, monkeypatch):
 
     monkeypatch.setattr(torch.optim, "Adam", Watching)
     for clip in (0.0, 0.01):
-        fit(TINY, waves(12), None, epochs=2, batch_size=4, optimizer={"name": "adam"}, clip=clip, threads=1)
+        fit(TINY, waves(12), None, epochs=2, batch_size=4, optimizer={"name": "adam", "clip": clip}, threads=1)
     free, clipped = seen[: len(seen) // 2], seen[len(seen) // 2 :]
     assert min(free) > 0.012
     assert max(clipped) == pytest.approx(0.01, rel=1e-3)
@@ -287,12 +287,12 @@ def test_memory_does_not_grow(tmp_path):
 
 def test_a_budget_is_a_whole_training(tmp_path):
     pairs = waves(40)
-    fit(TINY, pairs, tmp_path / "run", budget="4s", clock="cpu", batch_size=5, threads=1)
+    fit(TINY, pairs, tmp_path / "run", budget="4s cpu", batch_size=5, threads=1)
     log = json.loads((tmp_path / "run" / "metrics.json").read_text())["epochs"]
     assert log[-1]["lr"] < 0.1 * max(entry["lr"] for entry in log)  # the schedule came to its end
     assert (tmp_path / "run" / "pace.json").exists()
     again = (tmp_path / "run" / "metrics.json").read_bytes()
-    fit(TINY, pairs, tmp_path / "run", budget="4s", clock="cpu", batch_size=5, threads=1)  # is over: nothing is trained
+    fit(TINY, pairs, tmp_path / "run", budget="4s cpu", batch_size=5, threads=1)  # is over: nothing is trained
     assert (tmp_path / "run" / "metrics.json").read_bytes() == again
 
 
@@ -310,7 +310,7 @@ def test_a_stopped_run_with_a_budget_follows_its_plan(tmp_path):
 
         return step
 
-    options = {"budget": "6s", "clock": "cpu", "batch_size": 5, "threads": 1, "save_seconds": 0.0}
+    options = {"budget": "6s cpu", "batch_size": 5, "threads": 1, "save_seconds": 0.0}
     with pytest.raises(Stop):
         fit(TINY, pairs, tmp_path / "run", progress=stopper, **options)
     written = json.loads((tmp_path / "run" / "pace.json").read_text())

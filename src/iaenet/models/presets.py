@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field
+from iaenet.functions.geometry import SCALE, distance_at
 from iaenet.functions.latent_grid import LatentGrid
 from iaenet.functions.smoothing import best_smoothing
 from iaenet.models.base import Pair
@@ -16,6 +19,8 @@ from iaenet.nn.transform import Grid
 NAMES = ("small", "base")
 ROUGH = 0.015  # what a grid of a few points less may leave of outputs that are read off without a head
 LOOKED_AT = 64  # outputs, at most, that this is judged by
+LOOKED_ALONG = 16  # points along each axis of a box, by which it is judged whether a domain fills it
+OTHERS = 0.1  # share of the inputs from which it counts that they do not fill their box: chance leaves gaps, too
 
 
 def preset_sizes(preset: str, grid: Grid) -> dict[str, Any]:
@@ -66,7 +71,7 @@ def for_pairs(data: Sequence[Pair], preset: str = "small") -> dict[str, Any]:
     first = data[0][0].discretization
     inputs, outputs = [given for given, _ in data], [wanted for _, wanted in data]
     chosen: dict[str, Any] = {"grid": list(latent_shape(data))}
-    if any(not fills_box(given.discretization) for given in inputs):
+    if sum(not fills_box(given.discretization) for given in inputs) > OTHERS * len(inputs):
         known = all(given.discretization.cells is not None for given in inputs)
         chosen |= {"geometry": ["measure", "distance"] if known else ["measure"]}
     chosen["smoothing"] = best_smoothing(inputs, chosen["grid"], first.periodic)
@@ -100,5 +105,19 @@ def unresolved(outputs: Sequence[Field]) -> float:
 
 
 def fills_box(where: Discretization) -> bool:
-    """Whether the weights of points add up to the volume of the box."""
-    return where.axes is not None or abs(float(where.weights.sum()) / where.volume - 1) < 0.01
+    """Whether points fill their box. Random ones leave a rim at its walls: what counts is what lies further inside.
+
+    >>> from iaenet import Discretization
+    >>> x = torch.rand(500, 2, generator=torch.Generator().manual_seed(0))
+    >>> cut = x[(x - 0.5).norm(dim=1) > 0.2]
+    >>> fills_box(Discretization.points(x)), fills_box(Discretization.points(cut))
+    (True, False)
+    """
+    if where.axes is not None or abs(where.measure / where.volume - 1) < 0.01:
+        return True
+    if where.rule != "cells" or where.cells is None:
+        return False
+    spacing = where.n ** (-1 / where.dim)
+    nodes = torch.cartesian_prod(*[torch.linspace(0, 1, LOOKED_ALONG, dtype=torch.float64)] * where.dim)
+    inner = nodes[((nodes > 2 * spacing) & (nodes < 1 - 2 * spacing)).all(dim=1)]
+    return bool((distance_at(where, inner.to(where.bounds)) > -SCALE * spacing / 2).all())

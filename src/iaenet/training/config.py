@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_type_hints
 
 from iaenet.errors import InvalidInputError, no_such
-from iaenet.training.horizon import Clock, seconds_of
+from iaenet.training.horizon import budget_of
 from iaenet.typed import typed
 
 # What numbers must be; the rest may be anything of its type.
@@ -16,14 +16,14 @@ NOT_NEGATIVE = (
     "schedule.warmup",
     "schedule.patience",
     "augment.weight",
-    "query_points",
-    "clip",
-    "ema",
+    "augment.query_points",
+    "optimizer.clip",
+    "optimizer.ema",
     "patience",
     "threads",
     "save_seconds",
 )
-BELOW_ONE = ("ema", "schedule.warmup")
+BELOW_ONE = ("optimizer.ema", "schedule.warmup")
 # Names that version 0.1 had, and names that other packages have.
 OTHER_NAMES = {
     "wd": "optimizer.weight_decay",
@@ -35,12 +35,15 @@ OTHER_NAMES = {
     "weight_decay": "optimizer.weight_decay",
     "order": "sampling",
     "turn": "epochs_per_resolution",
-    "outputs": "query_points",
+    "outputs": "augment.query_points",
+    "query_points": "augment.query_points",
     "normalise": "normalize",
     "num_epochs": "epochs",
     "max_epochs": "epochs",
     "scheduler": "schedule",
-    "grad_clip": "clip",
+    "clip": "optimizer.clip",
+    "grad_clip": "optimizer.clip",
+    "ema": "optimizer.ema",
     "optimiser.rate": "optimizer.lr",
     "optimizer.rate": "optimizer.lr",
     "optimizer.learning_rate": "optimizer.lr",
@@ -73,7 +76,7 @@ class Options:
         """All options, those of parts with a dot.
 
         >>> TrainConfig.names()[:5]
-        ['epochs', 'budget', 'clock', 'batch_size', 'optimizer.name']
+        ['epochs', 'budget', 'batch_size', 'optimizer.name', 'optimizer.lr']
         """
         hints = get_type_hints(cls)
         nested = [
@@ -85,7 +88,7 @@ class Options:
         """The same with some changes; parts may be given as dicts.
 
         >>> TrainConfig().but(epochs=5, optimizer={"name": "adam"}).optimizer
-        OptimizerConfig(name='adam', lr=0.003, weight_decay=0.0, convolutions=True)
+        OptimizerConfig(name='adam', lr=0.003, weight_decay=0.0, convolutions=True, clip=1.0, ema=0.0)
         """
         parts: dict[str, Any] = {}
         for key, value in changes.items():
@@ -109,12 +112,16 @@ class OptimizerConfig(Options):
         lr: largest learning rate. Default 0.003.
         weight_decay: share of the weights taken off, times the learning rate; adam adds it to the gradient. Default 0.
         convolutions: for muon, whether kernels of convolutions count as matrices. Default true.
+        clip: largest norm of the gradient; 0 for no limit. Default 1.
+        ema: decay of a running mean of the weights, which is then what is validated and kept; 0 for none. Default 0.
     """
 
     name: Literal["muon", "adamw", "adam"] = "muon"
     lr: float = 3e-3
     weight_decay: float = 0.0
     convolutions: bool = True
+    clip: float = 1.0
+    ema: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -147,6 +154,8 @@ class AugmentConfig(Options):
             Default one.
         symmetries: symmetries of the problem, each applied at random: shift (periodic grids), reflect (x to -x),
             odd-reflect (x to -x, and values change sign), transpose (swap the two axes). Default none.
+        query_points: learn from so many of an output's points at a time, others at each step; 0 for all. For fine
+            meshes, and networks that can be evaluated at any points. Default 0.
     """
 
     weight: float = 0.0
@@ -154,6 +163,7 @@ class AugmentConfig(Options):
     points: list[int] = field(default_factory=list)
     draw: Literal["one", "all"] = "one"
     symmetries: list[Literal["shift", "reflect", "odd-reflect", "transpose"]] = field(default_factory=list)
+    query_points: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
@@ -168,16 +178,12 @@ class TrainConfig(Options):
 
     Args:
         epochs: passes over the training samples. Default 60.
-        budget: time to train for instead, as 90s, 10m or 1.5h, set-up and validation included. Default none.
-        clock: what the budget counts: wall, or cpu, the processor time of this process. Default wall.
+        budget: time to train for instead, as 90s, 10m or 1.5h, set-up and validation included; "90s cpu" counts the
+            processor time of this process instead of that on the clock. Default none.
         batch_size: samples per step, over all processes. Default 20.
         sampling: mixed (every batch from all samples, whatever their points) or sequential (the paper's variant: the
             samples of one resolution after the other, `epochs_per_resolution` each). Default mixed.
         epochs_per_resolution: of sequential sampling. Default 10.
-        query_points: learn from so many of an output's points at a time, others at each step; 0 for all. For fine
-            meshes, and networks that can be evaluated at any points. Default 0.
-        clip: largest norm of the gradient; 0 for no limit. Default 1.
-        ema: decay of a running mean of the weights, which is then what is validated and kept; 0 for none. Default 0.
         patience: stop after so many epochs without a better validation error; 0 for never. Default 0.
         normalize: bring channels to mean 0 and variance 1 by statistics of the training samples. Default true.
         precision: float32 or bf16 (kernel networks, which the preset small has none of, in bfloat16). Default float32.
@@ -188,16 +194,12 @@ class TrainConfig(Options):
 
     epochs: int = 60
     budget: str = ""
-    clock: Clock = "wall"
     batch_size: int = 20
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
     augment: AugmentConfig = field(default_factory=AugmentConfig)
     sampling: Literal["mixed", "sequential"] = "mixed"
     epochs_per_resolution: int = 10
-    query_points: int = 0
-    clip: float = 1.0
-    ema: float = 0.0
     patience: int = 0
     normalize: bool = True
     precision: Literal["float32", "bf16"] = "float32"
@@ -208,7 +210,7 @@ class TrainConfig(Options):
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
         super().__post_init__()
-        if seconds_of(self.budget) and self.sampling == "sequential":
+        if budget_of(self.budget)[0] and self.sampling == "sequential":
             raise InvalidInputError("sequential sampling is a matter of epochs: give epochs instead of a budget")
         if self.augment.weight > 0 and not (self.augment.sizes or self.augment.points):
             raise InvalidInputError("augment.weight needs augment.sizes or augment.points to resample to")
@@ -221,9 +223,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     "paper": {
         "epochs": 500,
         "batch_size": 50,
-        "optimizer": {"name": "adam", "lr": 1e-3},
+        "optimizer": {"name": "adam", "lr": 1e-3, "clip": 0.0},
         "schedule": {"name": "plateau", "patience": 20, "factor": 0.5},
-        "clip": 0.0,
     },
 }
 OTHER_NAMES |= {name.replace(".", "_"): name for name in TrainConfig.names() if "." in name}

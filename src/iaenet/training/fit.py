@@ -24,7 +24,7 @@ from iaenet.models.registry import build
 from iaenet.training.batches import Samples
 from iaenet.training.config import TrainConfig
 from iaenet.training.distributed import Distributed
-from iaenet.training.horizon import CLOCKS
+from iaenet.training.horizon import budget_of
 from iaenet.training.loop import Progress, State, set_weights, train
 from iaenet.training.run_folder import RunFolder
 
@@ -82,7 +82,8 @@ def fit(
     torch.Size([16, 1])
     """
     config = (config or TrainConfig()).but(**changes)
-    begin = CLOCKS[config.clock]()
+    _, clock = budget_of(config.budget)
+    begin = clock()
     pairs, held, origin = _split(data, resolution, validation)
     if run is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:  # before the others are called: they say so, too
         raise InvalidInputError("several processes train together in one folder: give it as run=")
@@ -99,8 +100,7 @@ def fit(
                 _same(folder, resolved)
             show = progress(folder.path.name) if progress is not None and team.is_main else None
             team.wait()  # nobody looks for checkpoints before the folder is ours
-            spent = CLOCKS[config.clock]() - begin
-            state = train(operator, training, checking, config, folder, team, show, spent)
+            state = train(operator, training, checking, config, folder, team, show, clock() - begin)
             if team.is_main:
                 _write_results(folder, state)
             team.wait()

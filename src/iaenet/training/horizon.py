@@ -10,7 +10,7 @@ with the same bits as if it had not been stopped there, and its learning rate, a
 import re
 import time
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from iaenet.errors import InvalidInputError
 
@@ -18,20 +18,19 @@ FIRST = (5, 10, 20, 40)  # steps after which the pace is looked at first
 EVERY = 0.02  # of the way, later
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
-Clock = Literal["wall", "cpu"]
-CLOCKS: dict[str, Callable[[], float]] = {"wall": time.monotonic, "cpu": time.process_time}
 
+def budget_of(text: str) -> tuple[float, Callable[[], float]]:
+    """A time in words as seconds, and the clock that it counts: a number with s, m or h, and perhaps cpu; none is 0.
 
-def seconds_of(text: str) -> float:
-    """A time in words: seconds, or a number with s, m or h; none is 0.
-
-    >>> seconds_of("90"), seconds_of("10m"), seconds_of("1.5h"), seconds_of("")
-    (90.0, 600.0, 5400.0, 0.0)
+    >>> [budget_of(text)[0] for text in ("90", "10m", "1.5h cpu", "")]
+    [90.0, 600.0, 5400.0, 0.0]
     """
-    found = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([smh]?)", text.strip())
+    found = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([smh]?)(\s*cpu)?", text.strip())
     if text.strip() and (found is None or float(found[1]) <= 0):
         raise InvalidInputError(f"budget must be a time such as 90s, 10m or 1.5h, got {text!r}")
-    return float(found[1]) * UNITS[found[2]] if found else 0.0
+    if found is None:
+        return 0.0, time.monotonic
+    return float(found[1]) * UNITS[found[2]], time.process_time if found[3] else time.monotonic
 
 
 class Horizon:

@@ -10,14 +10,10 @@ for bit on a CPU with the same number of threads.
 
 import copy
 import math
-import os
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
-from types import FrameType
 from typing import Any
 
 import torch
@@ -34,12 +30,12 @@ from iaenet.training.batches import Samples, batches
 from iaenet.training.checkpoint import Tensors, flatten_optimizers, restore_optimizers
 from iaenet.training.config import TrainConfig
 from iaenet.training.distributed import Distributed
-from iaenet.training.horizon import CLOCKS, EVERY, Horizon, seconds_of
+from iaenet.training.horizon import EVERY, Horizon, budget_of
 from iaenet.training.optim import Rate, make_optimizers
 from iaenet.training.run_folder import RunFolder
+from iaenet.training.signals import interrupts, stopped
 
 Progress = Callable[[int, int, str], None]
-PATIENCE = 3.0  # seconds; launchers pass on a signal that the terminal has already sent
 
 
 @dataclass
@@ -77,13 +73,13 @@ def train(
     operator.to(team.device)
     training, validation = training.to(team.device), validation.to(team.device)
     optimizers = make_optimizers(operator, config.optimizer)
-    mean = copy.deepcopy(operator) if config.ema else operator  # what is validated and kept
+    mean = copy.deepcopy(operator) if config.optimizer.ema else operator  # what is validated and kept
     turns = config.epochs_per_resolution if config.sampling == "sequential" else 0
 
     def order_of(epoch: int) -> list[list[int]]:
         return batches(training, epoch, batch_size=config.batch_size, seed=config.seed, epochs_per_resolution=turns)
 
-    seconds = seconds_of(config.budget)
+    seconds, clock = budget_of(config.budget)
     steps = 0 if seconds else sum(len(order_of(epoch)) for epoch in range(config.epochs))
     rate = Rate(config.schedule, steps)
     state = _restore(folder, operator, mean, optimizers, rate) if folder.has("step") else State()
@@ -91,7 +87,6 @@ def train(
     for parameter in operator.parameters():  # a first step, also one after a stop, must find what every step finds
         parameter.grad = torch.zeros_like(parameter)
     document = operator.to_json()
-    clock = CLOCKS[config.clock]
     begin, saved, known = clock() - spent - state.seconds, time.monotonic(), (state.step, state.epoch)
     horizon = (
         Horizon(seconds, folder.read_pace(), lambda n: round(team.total(n * team.is_main, 0)[0])) if seconds else None
@@ -101,13 +96,16 @@ def train(
     if team.is_main:
         folder.rewind(state.epoch)
 
+    def lr_at(step: int) -> float:
+        return config.optimizer.lr * (rate.at(step) if horizon is None else rate.along(horizon.progress))
+
     def save() -> None:
         nonlocal saved, known
         state.seconds, state.rate, saved = clock() - begin, rate.state, time.monotonic()
         state.horizon = {} if horizon is None else horizon.state
         if team.is_main and known != (state.step, state.epoch):
             parts = {"weights": operator.state_dict(), "optimizer": flatten_optimizers(optimizers)}
-            parts |= {"mean": mean.state_dict()} if config.ema else {}
+            parts |= {"mean": mean.state_dict()} if config.optimizer.ema else {}
             folder.save("step", state.step, {"training": asdict(state), "operator": document}, **parts)
         known = state.step, state.epoch
 
@@ -115,9 +113,9 @@ def train(
         if requested:
             save()
             team.wait()  # a launcher ends all processes as soon as one has ended
-            raise _stopped(requested, state.step)
+            raise stopped(requested, state.step)
 
-    with _interrupts() as stop, torch.random.fork_rng(devices=[]):
+    with interrupts() as stop, torch.random.fork_rng(devices=[]):
         while not (state.epoch >= config.epochs if horizon is None else horizon.over) and not _early_stop(
             state, config
         ):
@@ -131,15 +129,14 @@ def train(
                 team.engine.backward(mine.scale * losses.sum() / len(indices))
                 total, requested = team.total(mine.scale_of(losses), stop.signal)
                 _check(total, "loss", state.step + 1, state.epoch)
-                norm = team.engine.clip_grad_norm_(operator.parameters(), config.clip or math.inf)
+                norm = team.engine.clip_grad_norm_(operator.parameters(), config.optimizer.clip or math.inf)
                 _check(float(norm), "gradient", state.step + 1, state.epoch)
-                share = rate.at(state.step) if horizon is None else rate.along(horizon.progress)
                 for optimizer in prepared:
                     for group in optimizer.param_groups:
-                        group["lr"] = config.optimizer.lr * share
+                        group["lr"] = lr_at(state.step)
                     optimizer.step()
                     optimizer.zero_grad(set_to_none=False)  # fresh memory is expensive
-                _average(mean, operator, config.ema)
+                _average(mean, operator, config.optimizer.ema)
                 if horizon is not None and horizon.advance(state.step, clock() - begin) and team.is_main:
                     folder.write_json("pace.json", {str(step): left for step, left in horizon.known.items()})
                 state.step, state.position = state.step + 1, state.position + 1
@@ -159,7 +156,7 @@ def train(
                 mean, validation, team, config.batch_size, lambda: stop_if(team.total(0.0, stop.signal)[1])
             )
             _check(error, "validation error", state.step, state.epoch)
-            _finish_epoch(state, error, config.optimizer.lr * share)
+            _finish_epoch(state, error, lr_at(state.step - 1))
             rate.epoch(state.history[-1]["loss"])
             if team.is_main:
                 folder.append_log({**state.history[-1], "seconds": round(clock() - begin, 3)})
@@ -174,7 +171,7 @@ def _losses(network: Any, pairs: list[Pair], config: TrainConfig, generator: tor
     """The loss of each sample, with its share of the loss on resampled pairs; one call of the network for all."""
     augment = config.augment
     pairs = symmetric(pairs, list(augment.symmetries), generator)
-    pairs = at_some_points(pairs, config.query_points, generator) if config.query_points else pairs
+    pairs = at_some_points(pairs, augment.query_points, generator) if augment.query_points else pairs
     more = resampled(pairs, augment, generator) if augment.weight else []
     device = pairs[0][0].values.device.type
     with torch.autocast(device, torch.bfloat16) if config.precision == "bf16" else nullcontext():
@@ -260,49 +257,3 @@ def _check(value: float, what: str, step: int, epoch: int) -> None:
 def _note(state: State) -> str:
     validation = f", validation {state.history[-1]['validation']:.3g}" if state.history else ""
     return f"epoch {state.epoch + 1}, loss {state.loss / max(state.seen, 1):.3g}{validation}"
-
-
-@dataclass
-class Stop:
-    """The signal to stop the training, 0 if none, and when it came."""
-
-    signal: int = 0
-    since: float = 0.0
-
-
-def _stopped(number: int, step: int) -> BaseException:
-    text = f"Stopped after step {step}, which is saved: repeat the command and it resumes there."
-    return Terminated(text) if number == signal.SIGTERM else KeyboardInterrupt(text)
-
-
-class Terminated(SystemExit):
-    """The process got SIGTERM; exit code 143."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(143)
-        self.text = text
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@contextmanager
-def _interrupts() -> Iterator[Stop]:
-    """Note SIGTERM and Ctrl-C, so that the step under way is finished and saved; one more, later, does not wait."""
-    stop = Stop()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-
-    def note(number: int, _frame: FrameType | None) -> None:
-        if not stop.signal:
-            stop.signal, stop.since = number, time.monotonic()
-        elif time.monotonic() - stop.since > PATIENCE:
-            os._exit(128 + number)
-
-    before = {number: signal.signal(number, note) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
