@@ -4,9 +4,13 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+import torch
 from scipy.spatial import Delaunay
 
+from iaenet import Discretization
 from iaenet.functions.boundary import boundary_facets, signed_distance
+from iaenet.functions.geometry import distance_at
+from iaenet.functions.resample import half
 
 RNG = np.random.default_rng(0)
 
@@ -103,3 +107,24 @@ def test_points_in_pieces_are_points_at_once(monkeypatch):
     whole = signed_distance(x, points, facets)
     monkeypatch.setattr("iaenet.functions.boundary.AT_ONCE", 7 * len(facets))
     assert np.array_equal(signed_distance(x, points, facets), whole)
+
+
+def test_some_of_the_points_have_the_domain_of_all_of_them():
+    """A network that is told of the domain must not take half of a mesh's nodes for the whole box."""
+    points, cells = disc()
+    ring = cells[np.linalg.norm(points[cells].mean(axis=1), axis=1) > 0.5]
+    mesh = Discretization.mesh(points, ring, bounds=[[-1, 1], [-1, 1]])
+    kept, coarse = half(mesh)
+    x = torch.rand(50, 2, dtype=torch.float64)
+    assert coarse.n < mesh.n
+    assert torch.equal(distance_at(coarse, x), distance_at(mesh, x))
+    assert coarse.key != Discretization.points(points[kept], coarse.weights, bounds=[[-1, 1], [-1, 1]]).key
+
+
+def test_stretching_the_box_changes_no_distance():
+    points, cells = disc()
+    mesh = Discretization.mesh(points, cells, bounds=[[-1, 1], [-1, 1]])
+    scale = np.array([1e9, 1e-9])
+    other = Discretization.mesh(points * scale, cells, bounds=[[-1e9, 1e9], [-1e-9, 1e-9]])
+    x = torch.rand(50, 2, dtype=torch.float64)
+    assert torch.allclose(distance_at(mesh, x), distance_at(other, x), atol=1e-9)

@@ -12,18 +12,19 @@ from torch import Tensor
 
 from iaenet.errors import InvalidInputError
 from iaenet.functions import quadrature
-from iaenet.functions.alpha_shape import BOX, scattered
+from iaenet.functions.alpha_shape import BOX
+from iaenet.functions.boundary import boundary_facets
 from iaenet.functions.point_checks import Periodic as Periodic
 from iaenet.functions.point_checks import (
     check_inside,
     checked_axes,
     checked_box,
     checked_cells,
-    checked_weights,
     finite_numbers,
     is_uniform,
     tight_box,
 )
+from iaenet.functions.point_weights import point_weights
 from iaenet.functions.quadrature import Array, Index
 
 Bounds = ArrayLike | Literal["tight"] | None
@@ -68,6 +69,7 @@ class Discretization:
         rule: str = "given",
         cells: Tensor | None = None,
         domain: str = "",
+        boundary: tuple[Tensor, Tensor] | None = None,
     ) -> None:
         self._coordinates = points.detach().clone()  # (n, d)
         self.weights = weights.detach().clone()  # (n,)
@@ -78,6 +80,7 @@ class Discretization:
         self.rule = rule
         self.cells = None if cells is None else cells.detach().clone()  # (e, k + 1)
         self.domain = domain
+        self._boundary = boundary
         self.cache: dict[Any, Any] = {}
 
     # ------------------------------------------------------------------ makers
@@ -135,26 +138,9 @@ class Discretization:
         'the whole box in equal parts: the points span no area'
         """
         array = finite_numbers(points, "points", ndim=2)
-        n, d = array.shape
-        box, flags = checked_box(d, tight_box(array) if isinstance(bounds, str) else bounds, periodic)
+        box, flags = checked_box(array.shape[1], tight_box(array) if isinstance(bounds, str) else bounds, periodic)
         check_inside(array, box)
-        if domain not in ("auto", "box"):
-            raise InvalidInputError(f"domain must be 'auto' or 'box', got {domain!r}")
-        cells, words = None, BOX
-        volume = float(np.prod(box[:, 1] - box[:, 0]))
-        if weights is not None:
-            found, made = checked_weights(weights, n), "given"
-            words = f"{100 * found.sum() / volume:.3g} % of its box, by the weights given"
-        elif rule == "monte-carlo":
-            found, made = quadrature.monte_carlo(n, volume), "monte-carlo"
-        elif rule != "cells":
-            raise InvalidInputError(f"rule must be 'cells' or 'monte-carlo', got {rule!r}")
-        elif d == 1:
-            found, made = quadrature.trapezoid(array[:, 0], box[0, 0], box[0, 1], flags[0]), "cells"
-        elif d <= 3:
-            (found, cells, words), made = scattered(array, box, flags, whole=domain == "box"), "cells"
-        else:
-            raise InvalidInputError(f"cell weights are for 1, 2 or 3 dimensions, not {d}; use rule='monte-carlo'")
+        found, made, cells, words = point_weights(array, box, flags, weights, rule, domain)
         return cls(_tensor(array), _tensor(found), _tensor(box), flags, rule=made, cells=_index(cells), domain=words)
 
     @classmethod
@@ -232,6 +218,20 @@ class Discretization:
         )
 
     @cached_property
+    def boundary(self) -> tuple[Tensor, Tensor] | None:
+        """Corners `(v, d)` and facets `(m, k)` of the domain's boundary: given, or that of the cells, else None.
+
+        >>> grid = Discretization.mesh([[0, 0], [1, 0], [0, 1]], [[0, 1, 2]])
+        >>> grid.boundary[1].tolist()
+        [[0, 1], [1, 2], [2, 0]]
+        """
+        if self._boundary is not None or self.cells is None:
+            return self._boundary
+        low, high = self.bounds.unbind(1)  # in the unit box: volumes of 1e-300 are none
+        facets = boundary_facets(((self.points - low) / (high - low)).cpu().numpy(), self.cells.cpu().numpy())
+        return self.points, torch.from_numpy(facets).to(self.points.device)
+
+    @cached_property
     def axis_weights(self) -> "Axes":
         """Weights along each axis of a tensor grid; their outer product is `weights`."""
         if self.axes is None:
@@ -246,8 +246,8 @@ class Discretization:
     def key(self) -> str:
         """Content hash: equal for discretizations with the same points, weights, cells and domain."""
         digest = hashlib.sha1(repr((self.shape, self.periodic, self.axes is None)).encode(), usedforsecurity=False)
-        cells = [] if self.cells is None else [self.cells]
-        for part in (self.points, self.weights, self.bounds, *cells):
+        more = [part for part in (self.cells, *(self._boundary or ())) if part is not None]
+        for part in (self.points, self.weights, self.bounds, *more):
             digest.update(part.detach().cpu().numpy().tobytes())
         return digest.hexdigest()
 
@@ -278,6 +278,7 @@ class Discretization:
             rule=self.rule,
             cells=None if self.cells is None else self.cells.to(device),
             domain=self.domain,
+            boundary=None if self._boundary is None else (self._boundary[0].to(device), self._boundary[1].to(device)),
         )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from iaenet.functions.boundary import boundary_facets, signed_distance
+from iaenet.functions.boundary import signed_distance
 from iaenet.functions.discretization import Discretization
-from iaenet.functions.latent_grid import LatentGrid, unit
+from iaenet.functions.latent_grid import LatentGrid
 
 Geometry = Literal["measure", "distance"]
 SCALE = 4.0  # distances in quarters of the box: most are between -1 and 1
@@ -33,20 +33,20 @@ def on_nodes(grid: LatentGrid, what: Geometry, source: Discretization) -> Tensor
 def distance_at(source: Discretization, x: Tensor) -> Tensor:
     """`s(x)` at points `x (m, d)` of the unit box of a discretization: `(m, 1)`.
 
-    The boundary is that of the discretization's cells; without cells, that of the box, where its axes are closed.
+    The boundary is the discretization's; without one, that of the box, where its axes are closed.
 
     >>> grid = Discretization.uniform((3, 3))
     >>> distance_at(grid, torch.tensor([[0.5, 0.5], [0.5, 0.25]], dtype=torch.float64)).flatten().tolist()
     [2.0, 1.0]
     """
-    if source.cells is None:
+    boundary = source.boundary
+    if boundary is None:
         closed = [axis for axis, wraps in enumerate(source.periodic) if not wraps]
         if not closed:
             return torch.full_like(x[:, :1], SCALE / 2)
         to_walls = torch.minimum(x[:, closed], 1 - x[:, closed]).amin(dim=1, keepdim=True)
         return SCALE * to_walls
-    points = unit(source, source)[0].cpu().numpy()
-    if "facets" not in source.cache:
-        source.cache["facets"] = boundary_facets(points, source.cells.cpu().numpy())
-    found = signed_distance(x.cpu().numpy(), points, source.cache["facets"])
+    low, high = source.bounds.unbind(1)
+    corners = ((boundary[0] - low) / (high - low)).cpu().numpy()
+    found = signed_distance(x.cpu().numpy(), corners, boundary[1].cpu().numpy())
     return SCALE * torch.from_numpy(found)[:, None].to(x)

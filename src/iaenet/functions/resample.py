@@ -21,7 +21,8 @@ def subset(source: Discretization, indices: Tensor) -> Discretization:
 
     Equal weights of a point set stay equal; points that fill their box get the weights of cells. In any other domain
     (of a mesh, or of weights given) a point that is left out leaves its weight to the corners of the simplex around
-    it, in 1-D and beyond 3-D to the nearest point: the sum is that of the interpolated function.
+    it, in 1-D and beyond 3-D to the nearest point: the sum is that of the interpolated function. The boundary is still
+    that of all points: it is the same function, on the same domain.
 
     >>> corner = Discretization.mesh([[0, 0], [1, 0], [0, 1]], [[0, 1, 2]])
     >>> subset(corner, torch.tensor([0, 2])).weights.sum().item()
@@ -37,7 +38,12 @@ def subset(source: Discretization, indices: Tensor) -> Discretization:
     else:
         shares = _handed_on(source, points)
     made = Discretization.points(points, shares, bounds=box, periodic=wraps, domain="box")
-    return made.to(source.points.device)
+    made = made.to(source.points.device)
+    if source.boundary is None:
+        return made
+    return Discretization(
+        made.points, made.weights, made.bounds, wraps, rule=made.rule, domain=made.domain, boundary=source.boundary
+    )
 
 
 def _handed_on(source: Discretization, points: NDArray[np.float64]) -> NDArray[np.float64]:

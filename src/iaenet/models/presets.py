@@ -72,7 +72,7 @@ def for_pairs(data: Sequence[Pair], preset: str = "small") -> dict[str, Any]:
     inputs, outputs = [given for given, _ in data], [wanted for _, wanted in data]
     chosen: dict[str, Any] = {"grid": list(latent_shape(data))}
     if sum(not fills_box(given.discretization) for given in inputs) > OTHERS * len(inputs):
-        known = all(given.discretization.cells is not None for given in inputs)
+        known = all(given.discretization.boundary is not None for given in inputs)
         chosen |= {"geometry": ["measure", "distance"] if known else ["measure"]}
     chosen["smoothing"] = best_smoothing(inputs, chosen["grid"], first.periodic)
     scattered = any(given.discretization.axes is None for given in inputs)
@@ -115,7 +115,7 @@ def fills_box(where: Discretization) -> bool:
     """
     if where.axes is not None or abs(where.measure / where.volume - 1) < 0.01:
         return True
-    if where.rule != "cells" or where.cells is None:
+    if where.rule != "cells" or where.boundary is None:
         return False
     spacing = where.n ** (-1 / where.dim)
     nodes = torch.cartesian_prod(*[torch.linspace(0, 1, LOOKED_ALONG, dtype=torch.float64)] * where.dim)
