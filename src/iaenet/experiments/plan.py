@@ -86,7 +86,7 @@ class Job:
     @property
     def weight(self) -> float:
         """What it costs: seconds of training, or 1 for each training if there is no budget."""
-        tries = len(self.training.rates) * self.training.share if len(self.training.rates) > 1 else 0.0
+        tries = (len(self.training.rates) + 1) * self.training.share if len(self.training.rates) > 1 else 0.0
         return (len(self.seeds) + tries) * (self.training.budget or 1.0)
 
 
@@ -100,7 +100,7 @@ def _job(table: Table, name: str, row: Row, sizes: Preset) -> Job:
     train, validation, test = sizes.samples
     parameters = merged(table.parameters, sizes.parameters)
     config = merged(sizes.config, row.config)
-    if row.resample:
+    if row.resample and sizes.resample:
         config = merged(config, {"augment": {"weight": 1.0, "sizes": sizes.resample}})
     if "name" not in row.model:
         raise InvalidInputError(f"{table.name}: row {name!r}: model needs a name")

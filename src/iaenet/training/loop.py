@@ -77,7 +77,14 @@ def train(
     turns = config.epochs_per_resolution if config.sampling == "sequential" else 0
 
     def order_of(epoch: int) -> list[list[int]]:
-        return batches(training, epoch, batch_size=config.batch_size, seed=config.seed, epochs_per_resolution=turns)
+        return batches(
+            training,
+            epoch,
+            batch_size=config.batch_size,
+            seed=config.seed,
+            epochs=config.epochs,
+            epochs_per_resolution=turns,
+        )
 
     seconds, clock = budget_of(config.budget)
     steps = 0 if seconds else sum(len(order_of(epoch)) for epoch in range(config.epochs))
