@@ -35,7 +35,7 @@ def _viscosity(table: Table, parts: Mapping[str, Result]) -> Result:
             if part["home"] in row["errors"]:
                 errors[viscosity] = row["errors"][part["home"]]
         rows.append({"name": name, "errors": errors, "published": known.get(name, {})})
-    reference = next((row["errors"] for row in rows if row["name"] == table.reference), {})
+    reference: dict[str, float] = next((row["errors"] for row in rows if row["name"] == table.reference), {})
     for row in rows:
         row["ratios"] = _ratios(row["errors"], reference)
     columns, base = list(parts), known.get(table.published_reference, {})

@@ -43,12 +43,13 @@ def _errors(result: Result) -> Any:
 
 def _blocks(result: Result) -> Any:
     figure, ax = _panels(6.5, 4, columns=1)
-    home, trained = result["home"], result["published"]["trained"]
-    rows = [row for row in result["rows"] if row["at"] is not None]
-    for key, at, name, style in (("errors", home, "measured here", "o-"), ("published", trained, "published", "s--")):
-        shown = [(row["at"], row[key][at]) for row in rows if at in row[key]]
-        ax.plot([position for position, _ in shown], [value for _, value in shown], style, markersize=6, label=name)
-    ax.set_xticks([row["at"] for row in rows])
+    rows = [row for row in result["rows"] if row["at"] is not None and result["home"] in row["errors"]]
+    curves = {"measured here": {row["at"]: row["errors"][result["home"]] for row in rows}}
+    for name, errors in result["published"]["errors"].items():
+        curves[f"{name}, published"] = {int(column): error for column, error in errors.items()}
+    for (label, curve), style in zip(curves.items(), ("o-", "s--"), strict=False):
+        ax.plot(list(curve), list(curve.values()), style, markersize=6, label=label)
+    ax.set_xticks(sorted({at for curve in curves.values() for at in curve}))
     ax.set_xlabel("blocks")
     return _finished(figure, [ax], "relative L2 error", ax)
 
@@ -57,17 +58,14 @@ def _viscosity(result: Result) -> Any:
     figure, axes = _panels(11, 4.6)
     colours = _colours(result)
     known = result["published"]
-    measured = {row["name"]: row for row in result["rows"]}
+    errors, ratios = ({row["name"]: row[key] for row in result["rows"]} for key in ("errors", "ratios"))
     base = {"-": result["reference"], ":": result["published_reference"]}
-    for style, errors, ratios in (
-        ("-", *({name: row[key] for name, row in measured.items()} for key in ("errors", "ratios"))),
-        (":", known["errors"], known["ratios"]),
-    ):
-        for name in errors:
-            label = name if style == "-" else f"{name}, published"
-            for ax, figures in zip(axes, (errors[name], ratios[name]), strict=True):
+    drawn = {"-": (errors, ratios), ":": (known["errors"], known["ratios"])}
+    for style, both in drawn.items():
+        for ax, rows in zip(axes, both, strict=True):
+            for name, figures in rows.items():
                 if ax is axes[0] or name != base[style]:
-                    places = [float(viscosity) for viscosity in figures]
+                    places, label = [float(viscosity) for viscosity in figures], name + ", published" * (style == ":")
                     _line(ax, places, list(figures.values()), name, colours, "", style, label)
     axes[1].axhline(0, color="0.5", linewidth=0.8)
     axes[1].set_title(f"(m - i) / i, i the error of {result['reference']} or, published, {base[':']}", fontsize=10)

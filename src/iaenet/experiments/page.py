@@ -59,7 +59,7 @@ def write_pages(result: Result, out: Path, samples: Path | None = None) -> None:
         verdicts=verdicts(result),
         grids=grids,
         facts=facts(result),
-        notes=_notes(result),
+        notes=notes_of(result),
         pictures=[(caption, base64.b64encode(path.read_bytes()).decode()) for caption, path in pictures.items()],
     )
     with replacing(out / f"{name}.html") as beside:
@@ -176,8 +176,8 @@ def facts(result: Result) -> list[str]:
             "whatever else the machine was doing. The best epoch is that of the lowest validation error."
         )
         found.append(
-            "Trials: trainings that were compared to find a row's settings, by hand and, after a plus sign, of learning "
-            "rates."
+            "Trials: trainings that were compared to find a row's settings, by hand (to the nearest ten, before a plus "
+            "sign) and of learning rates."
         )
     if "parts" in result:
         found.append(f"Made of {', '.join(dict.fromkeys(result['parts'].values()))}.")
@@ -188,15 +188,20 @@ def facts(result: Result) -> list[str]:
     return found
 
 
-def _notes(result: Result) -> list[str]:
+def notes_of(result: Result) -> list[str]:
+    """What the page says of single rows."""
     notes = [f"{row['name']}: {row['note']}" for row in result["rows"] if row.get("note")]
     for row in result["rows"]:
         if row.get("refused"):
             notes.append(f"{row['name']} takes no input at {', '.join(row['refused'])}: its input points are fixed.")
-        tried = sorted(map(float, row.get("tried", {})))
-        if tried and row["rate"] in (tried[0], tried[-1]):
-            end = "highest" if row["rate"] == tried[-1] else "lowest"
-            notes.append(f"{row['name']}: its learning rate, {row['rate']:g}, is the {end} of those that were tried.")
+    for word, end in (("lowest", 0), ("highest", -1)):
+        at_edge = [
+            row["name"]
+            for row in result["rows"]
+            if row.get("tried") and row["rate"] == sorted(map(float, row["tried"]))[end]
+        ]
+        if at_edge:
+            notes.append(f"Of the learning rates that were tried, the {word} was the best for {', '.join(at_edge)}.")
     return notes
 
 
@@ -207,7 +212,7 @@ def _markdown(result: Result, grids: Sequence[Grid], pictures: Mapping[str, Path
     parts += [f"![{caption}]({path.name})" for caption, path in pictures.items()]
     parts += [grid.markdown() for grid in grids]
     for title, lines in (
-        ("Notes", _notes(result)),
+        ("Notes", notes_of(result)),
         ("What differs from the paper", result["changes"]),
         ("How it was made", facts(result)),
     ):

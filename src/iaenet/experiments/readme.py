@@ -27,13 +27,13 @@ results of the repository). Stop it at any time: the same command resumes where 
 of others (`viscosity`, `summary`) take the results that are there, and measure those that are missing. `--folder`
 names a folder with tables of your own.
 
-`IAE-Net`, and every row that the paper has of it, is the published form (docs/published.md): in `paper` of its size and with
-its augmentation, in `cpu` smaller. `IAE-Net (ours)` is the network of this package, and `IAE-Net (ours, ..)` are variants of it.
-Each page has a matrix of the paper's ideas that a row has, read off its network.
+`IAE-Net`, and every row that the paper has of it, is the published form (docs/published.md): in `paper` of its size
+and with its augmentation, in `cpu` smaller. `IAE-Net (ours)` is the network of this package, and `IAE-Net (ours, ..)`
+are variants of it. Each page has a matrix of the paper's ideas that a row has, read off its network.
 
 Within a table all rows have the same data, validation samples, optimizer, search for a learning rate and, but for whole
-epochs, seconds of training. Figures are mean relative L2 errors on the test samples, at the resolution of the training. The
-page of a table has every row, every resolution, the trials behind each row, and all that differs from the paper.
+epochs, seconds of training. Figures are mean relative L2 errors on the test samples, at the resolution of the training.
+The page of a table has every row, every resolution, the trials behind each row, and all that differs from the paper.
 """
 MEASURED = """
 Measured with version {versions}. If yours is another one, networks may have changed since: the YAML files describe

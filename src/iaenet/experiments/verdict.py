@@ -112,7 +112,10 @@ def _resolutions(result: Result) -> list[str]:
     )
     if worst != far:
         text += f"; the largest is {errors[worst] / errors[home]:.2f} times, at {worst}"
-    trained, known = result["published"]["trained"], result["published"]["errors"].get(result["published_reference"], {})
+    trained, known = (
+        result["published"]["trained"],
+        result["published"]["errors"].get(result["published_reference"], {}),
+    )
     if trained in known and len(known) > 1:
         highest = max(known, key=lambda column: known[column])
         text += f" (published, with augmentation: at most {known[highest] / known[trained]:.2f} times, at {highest})"
@@ -140,7 +143,9 @@ def _augmentation(result: Result) -> list[str]:
             return []
         worst = max(errors, key=lambda column: errors[column])
         texts.append(f"{what} {ratio_text(errors[worst] / errors[home])} times, at {worst}")
-    return [f"Augmentation: the largest error of the published form, in units of that at {home}, is {', '.join(texts)}."]
+    return [
+        f"Augmentation: the largest error of the published form, in units of that at {home}, is {', '.join(texts)}."
+    ]
 
 
 def _seeds(result: Result) -> list[str]:
