@@ -51,7 +51,7 @@ def check(
                 else:
                     huge_step(training, work)
                     stepped = size
-                    notes.append(f"with a step of {size:,} parameters on {SIDE} x {SIDE} points")
+                    notes.append(f"with a step of {size:,} parameters on {SIDE} points along each axis")
                 seen.add(training.name)
             done += 1
             if progress is not None:
@@ -72,7 +72,8 @@ def small(job: Job) -> Training:
     augment: dict[str, Any] = dict(config.get("augment", {}))
     if augment.get("sizes"):
         config["augment"] = {**augment, "sizes": list(coarse)}
-    return replace(training, data=data, spread=False, budget=0.0, epochs=1, rates=training.rates[:1], config=config)
+    once = replace(training, data=data, config=config, epochs=1, rates=training.rates[:1])
+    return replace(once, spread=False, budget=0.0, epochs_of=None)
 
 
 def one_epoch(training: Training) -> TrainConfig:

@@ -114,7 +114,9 @@ def planned(training: Training, learnt: Material, folder: Path, part: Part) -> d
     plan = read_json(folder / "plan.json") or {}
     if "epochs" not in plan:
         part.note("measuring its speed")
-        epochs, seconds = epochs_within(training, learnt)
+        paced = training.epochs_of or training
+        kept = read_json(folder.parent / paced.name / "plan.json") or {}
+        epochs, seconds = (kept["epochs"], 0.0) if "epochs" in kept else epochs_within(paced, learnt)
         plan = {"epochs": epochs, "epoch_seconds": round(seconds, 4)}
         write_json(folder / "plan.json", plan)
     if "rate" not in plan:

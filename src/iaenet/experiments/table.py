@@ -31,6 +31,7 @@ class Row:
         box, for networks that take nothing else. Default given.
     trials: trainings by hand that went into its settings; trials of learning rates are counted by themselves. Default
         0: its size is that of its authors, or of our presets.
+    epochs_of: another row of the table, whose number of epochs this one is trained for, whatever its own seconds.
     headline: trained with the preset's `headline_seeds`. Default false.
     presets: the presets that have this row. Default all.
     published: the published row to compare with, if it has another name. Default: same name.
@@ -45,6 +46,7 @@ class Row:
     resample: bool = False
     inputs: Literal["given", "sensors", "extended", "arrays"] = "given"
     trials: int = 0
+    epochs_of: str | None = None
     headline: bool = False
     presets: list[Name] = field(default_factory=lambda: list(PRESETS))
     published: str | None = None

@@ -8,7 +8,12 @@ from iaenet.experiments.result import Result
 
 CLOSE = 1.02  # factor within which two errors count as equal
 MOST_NAMED = 4  # pairs of rows that changed order
-NO_DA = "IAE-Net (No DA)"  # the published form without augmentation
+# Rows of the published form, with and without augmentation.
+AUGMENTED = {
+    "IAE-Net": "with it",
+    "IAE-Net (No DA)": "without",
+    "IAE-Net (No DA), epochs of IAE-Net": "without and after as many steps",
+}
 WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
@@ -137,15 +142,15 @@ def _augmentation(result: Result) -> list[str]:
     """The largest error of the published form on any resolution, with and without augmentation."""
     home, rows = result["home"], {row["name"]: row["errors"] for row in result["rows"]}
     texts = []
-    for name, what in ((result["published_reference"], "with it"), (NO_DA, "without")):
+    for name, what in AUGMENTED.items():
         errors = rows.get(name, {})
-        if home not in errors or len(errors) < 2:
-            return []
-        worst = max(errors, key=lambda column: errors[column])
-        texts.append(f"{what} {ratio_text(errors[worst] / errors[home])} times, at {worst}")
-    return [
-        f"Augmentation: the largest error of the published form, in units of that at {home}, is {', '.join(texts)}."
-    ]
+        if home in errors and len(errors) > 1:
+            worst = max(errors, key=lambda column: errors[column])
+            texts.append(f"{what} {ratio_text(errors[worst] / errors[home])} times, at {worst}")
+    if len(texts) < 2:
+        return []
+    listed = ", ".join(texts)
+    return [f"Augmentation: the largest error of the published form, in units of that at {home}, is {listed}."]
 
 
 def _seeds(result: Result) -> list[str]:
