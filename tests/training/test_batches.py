@@ -118,7 +118,7 @@ def test_sequential_takes_one_resolution_for_its_turn_and_then_the_next_and_ends
     sizes = [[i for i, (one, _) in enumerate(MIXED) if one.discretization.n == n] for n in (8, 12, 16)]
     assert [sorted(places) for places in samples.by_size()] == sizes
     options = {"batch_size": 3, "seed": 0, "epochs": epochs, "epochs_per_resolution": 2}
-    seen = [sorted(p for places in batches(samples, e, **options) for p in places) for e in range(epochs)]
+    seen = [sorted(p for places in batches(samples, e, **options) for p in places) for e in range(len(order))]
     assert seen == [sizes[i] for i in order]
 
 

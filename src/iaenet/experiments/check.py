@@ -16,8 +16,8 @@ from iaenet.experiments.data import material
 from iaenet.experiments.plan import Job, Training, jobs
 from iaenet.experiments.run import chosen
 from iaenet.experiments.table import PUBLISHED
-from iaenet.functions.discretization import Discretization
 from iaenet.functions.interpolate import interpolate
+from iaenet.functions.resample import uniform_grid
 from iaenet.models.registry import build
 from iaenet.training.config import TrainConfig
 from iaenet.training.fit import fit
@@ -95,8 +95,7 @@ def huge(training: Training, work: Path) -> int:
 def huge_step(training: Training, work: Path) -> None:
     """A step on one sample at few points, which ends the training before anything of that size is validated or kept."""
     given, wanted = material(training, work).data[0]
-    where = given.discretization
-    at = Discretization.uniform((SIDE,) * where.dim, periodic=where.periodic, bounds=where.bounds.tolist())
+    at = uniform_grid(given.discretization, SIDE)
     pair = interpolate(given, at), interpolate(wanted, at)
     config = one_epoch(training)
     config = config.but(batch_size=1, augment={"sizes": [SIDE // 2 for _ in config.augment.sizes[:1]]})

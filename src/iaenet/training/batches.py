@@ -86,7 +86,8 @@ def batches(
 
     `epochs_per_resolution`, if positive, are spent on each resolution before the next (the paper's sequential variant).
     Turns are counted from the last of all `epochs`, so that the training ends on the finest, whatever their number; it
-    begins with whatever resolution that leaves, for fewer epochs if there are fewer.
+    begins with whatever resolution that leaves, for fewer epochs if there are fewer. Where their number is not known
+    before (0: a budget of time), it begins with the coarsest.
     """
     chosen = list(range(len(samples)))
     if epochs_per_resolution > 0:
