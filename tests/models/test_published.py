@@ -118,6 +118,14 @@ def test_coordinates_are_those_of_the_grid():
     torch.testing.assert_close(model(Field(stretched, field.values)).values, found, rtol=1e-10, atol=1e-10)
 
 
+def test_points_of_a_line_in_their_order_are_a_grid():
+    model = PublishedIAENet(1, 1, **SIZES).double()
+    points = Discretization.points([[x] for x in UNEVEN])
+    field = noise(points)
+    grid = Discretization.tensor_grid(UNEVEN, bounds=points.bounds.tolist())
+    assert torch.equal(model(field).values, model(Field(grid, field.values)).values)
+
+
 def test_lists_and_single_fields():
     model = PublishedIAENet(1, 1, width=6, latent=5, blocks=1)
     fields = [Field(Discretization.uniform(s), torch.randn(s, 1)) for s in (40, 50)]
@@ -131,4 +139,4 @@ def test_what_it_cannot_do_is_said():
     with pytest.raises(InvalidInputError, match="own grid"):
         model(line, at=Discretization.uniform(32))
     with pytest.raises(InvalidInputError, match="tensor grids"):
-        model(Field(Discretization.points([[0.1], [0.5]]), torch.randn(2, 1)))
+        model(Field(Discretization.points([[0.5], [0.1]]), torch.randn(2, 1)))

@@ -103,15 +103,23 @@ def test_mixed_batches_hold_all_kinds():
     assert all(len(kind) == 4 for kind in kinds)
 
 
-def test_sequential_takes_one_resolution_for_its_turn_and_then_the_next():
+@pytest.mark.parametrize(
+    ("epochs", "order"),
+    [
+        (1, [2]),
+        (4, [1, 1, 2, 2]),
+        (6, [0, 0, 1, 1, 2, 2]),
+        (7, [2, 0, 0, 1, 1, 2, 2]),
+        (9, [1, 2, 2, 0, 0, 1, 1, 2, 2]),
+    ],
+)
+def test_sequential_takes_one_resolution_for_its_turn_and_then_the_next_and_ends_on_the_finest(epochs, order):
     samples = Samples(MIXED)  # 8, 12 and 16 points; two kinds of 8
     sizes = [[i for i, (one, _) in enumerate(MIXED) if one.discretization.n == n] for n in (8, 12, 16)]
     assert [sorted(places) for places in samples.by_size()] == sizes
-    seen = [
-        sorted(p for places in batches(samples, e, batch_size=3, seed=0, epochs_per_resolution=2) for p in places)
-        for e in range(14)
-    ]
-    assert seen == [sizes[i] for i in (0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2, 0, 0)]
+    options = {"batch_size": 3, "seed": 0, "epochs": epochs, "epochs_per_resolution": 2}
+    seen = [sorted(p for places in batches(samples, e, **options) for p in places) for e in range(len(order))]
+    assert seen == [sizes[i] for i in order]
 
 
 # ------------------------------------------------------------------ random numbers

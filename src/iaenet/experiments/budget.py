@@ -28,8 +28,6 @@ def epochs_within(training: Training, material: Material) -> tuple[int, float]:
     samples = material.samples / sets + material.held / 3
     seconds = step_seconds(training, material) * samples / config.batch_size
     epochs = min(training.most_epochs, max(1, round(training.budget / seconds)))
-    if sets > 1:  # end with the finest, as the paper does
-        epochs = max(1, round(epochs / (sets * config.epochs_per_resolution))) * sets * config.epochs_per_resolution
     return epochs, seconds
 
 

@@ -1,7 +1,7 @@
 """The data of a training or of a test, generated when they are first needed."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from iaenet.models.inference import ModelLike
 Note = Callable[[str], None]
 Bring = Callable[[Field], Field]
 ALONG, ACROSS = 24, 8  # points of a grid for functions of the first coordinate alone, along it and across
+ARRAY = 50  # points along each axis of an array, as the paper's
 
 
 def made(data: Data, folder: Path, workers: int = 1, note: Note | None = None) -> Dataset:
@@ -49,6 +50,7 @@ class Material:
     samples: int  # for training
     held: int  # for validation
     bring: Bring | None = None
+    on_arrays: bool = False  # outputs, too
 
     @property
     def options(self) -> dict[str, Any]:
@@ -60,7 +62,7 @@ class Material:
         few = max(1, count // 10)
         if self.validation is not None:
             pairs, checks = list(self.data[:count]), list(self.validation[:few])
-            return Material(pairs, checks, len(pairs), len(checks), self.bring)
+            return replace(self, data=pairs, validation=checks, samples=len(pairs), held=len(checks))
         assert isinstance(self.data, Dataset)
         splits = [self.data.entry(i).split for i in range(len(self.data))]
         train = [i for i, split in enumerate(splits) if split == "train"][:count]
@@ -74,7 +76,10 @@ class Material:
         bring = self.bring
 
         def brought(field: Field, at: Discretization | None = None) -> Field:
-            found: Field = operator(bring(field), field.discretization if at is None else at)
+            target = field.discretization if at is None else at
+            if self.on_arrays:
+                return interpolate(operator(bring(field)), target)
+            found: Field = operator(bring(field), target)
             return found
 
         return brought
@@ -86,16 +91,20 @@ def material(training: Training, folder: Path, workers: int = 1, note: Note | No
     if training.spread:
         whole = spread(whole)
     train, held = whole.select(split="train"), whole.select(split="validation")
-    if training.inputs == "given":
+    arrays = training.inputs == "arrays"
+    if training.inputs == "given" or (arrays and all(wanted.discretization.axes is not None for _, wanted in train)):
         return Material(whole, None, len(train), len(held))
-    on_grid = training.inputs == "extended"
-    points, to = (grid_of(train), extended) if on_grid else (fixed_sensors(train), interpolate)
+    points = fixed_sensors(train) if training.inputs == "sensors" else grid_of(train, ARRAY if arrays else None)
+    to = interpolate if training.inputs == "sensors" else extended
 
     def bring(field: Field) -> Field:
         return to(field, points)
 
-    pairs, checks = ([(bring(given), wanted) for given, wanted in part] for part in (train, held))
-    return Material(pairs, checks, len(train), len(held), bring)
+    def pair(given: Field, wanted: Field) -> Pair:
+        return bring(given), interpolate(wanted, points) if arrays else wanted
+
+    pairs, checks = ([pair(*one) for one in part] for part in (train, held))
+    return Material(pairs, checks, len(train), len(held), bring, arrays)
 
 
 def extended(field: Field, target: Discretization) -> Field:
@@ -125,10 +134,10 @@ def spread(data: Dataset) -> Dataset:
     return data.subset([i for i, e in enumerate(entries) if e.resolution == resolutions[e.sample % len(resolutions)]])
 
 
-def grid_of(train: Dataset) -> Discretization:
+def grid_of(train: Dataset, side: int | None = None) -> Discretization:
     """The grid that values on the boundary are extended to: the same whatever the mesh, so it is integrated alike."""
     first = train[0][0].discretization
-    return uniform_grid(first, (ALONG, *[ACROSS] * (first.dim - 1)))
+    return uniform_grid(first, (ALONG, *[ACROSS] * (first.dim - 1)) if side is None else side)
 
 
 def fixed_sensors(train: Dataset) -> Discretization:

@@ -22,23 +22,30 @@ def _viscosity(table: Table, parts: Mapping[str, Result]) -> Result:
     """Errors at home against viscosity: rows that every part has."""
     names = [row["name"] for row in next(iter(parts.values()))["rows"]]
     shared = [name for name in names if all(_row(part, name) is not None for part in parts.values())]
+    known: dict[str, dict[str, float]] = {}
+    for viscosity, part in parts.items():
+        for name, figures in part["published"]["errors"].items():
+            if all(name in other["published"]["errors"] for other in parts.values()):
+                known.setdefault(name, {})[viscosity] = figures[part["published"]["trained"]]
     rows: list[dict[str, Any]] = []
     for name in shared:
         errors: dict[str, float] = {}
-        known: dict[str, float] = {}
         for viscosity, part in parts.items():
             row = _row(part, name) or {}
             if part["home"] in row["errors"]:
                 errors[viscosity] = row["errors"][part["home"]]
-            if part["published"]["trained"] in row["published"]:
-                known[viscosity] = row["published"][part["published"]["trained"]]
-        rows.append({"name": name, "errors": errors, "published": known})
-    reference = next((row for row in rows if row["name"] == table.reference), None)
+        rows.append({"name": name, "errors": errors, "published": known.get(name, {})})
+    reference: dict[str, float] = next((row["errors"] for row in rows if row["name"] == table.reference), {})
     for row in rows:
-        row["ratios"] = _ratios(row["errors"], reference and reference["errors"])
-        row["published_ratios"] = _ratios(row["published"], reference and reference["published"])
-    columns = list(parts)
-    return {"columns": columns, "rows": rows, "published": {"columns": columns}, "changes": []}
+        row["ratios"] = _ratios(row["errors"], reference)
+    columns, base = list(parts), known.get(table.published_reference, {})
+    ratios = {name: _ratios(figures, base) for name, figures in known.items()}
+    return {
+        "columns": columns,
+        "rows": rows,
+        "published": {"columns": columns, "errors": known, "ratios": ratios},
+        "changes": [],
+    }
 
 
 def _summary(table: Table, parts: Mapping[str, Result]) -> Result:
@@ -57,7 +64,8 @@ def _summary(table: Table, parts: Mapping[str, Result]) -> Result:
                 found[column] = _word(_worst(row["errors"], part) <= INVARIANT)
             else:
                 found[column] = _word(row["errors"].get(part["home"], table.limit) < table.limit)
-        rows.append({"name": name, "answers": found, "published": dict(zip(parts, answers, strict=True))})
+        known = dict(zip(parts, answers, strict=True)) if answers else {}
+        rows.append({"name": name, "answers": found, "published": known})
     return {"columns": list(parts), "limit": table.limit, "rows": rows, "published": {}, "changes": []}
 
 
@@ -73,8 +81,9 @@ def _row(part: Result, name: str) -> dict[str, Any] | None:
     return next((row for row in part["rows"] if row["name"] == name), None)
 
 
-def _ratios(errors: Mapping[str, float], reference: Mapping[str, float] | None) -> dict[str, float]:
-    return {key: value / reference[key] for key, value in errors.items() if reference and key in reference}
+def _ratios(errors: Mapping[str, float], reference: Mapping[str, float]) -> dict[str, float]:
+    """`(m - i) / i`, the paper's relative error ratio of a network with errors m to a reference with errors i."""
+    return {key: (value - reference[key]) / reference[key] for key, value in errors.items() if key in reference}
 
 
 def _word(yes: bool) -> str:

@@ -20,19 +20,20 @@ def _errors(result: Result) -> Any:
     colours = _colours(result)
     home, trained = result["home"], result["published"]["trained"]
     titles = (f"measured here ({result['preset']} preset)", "published")
-    for ax, key, columns, mark, title in zip(
+    shown = ({row["name"]: row["errors"] for row in result["rows"]}, result["published"]["errors"])
+    for ax, rows, columns, mark, title in zip(
         axes,
-        ("errors", "published"),
+        shown,
         (result["columns"], result["published"]["columns"]),
         (home, trained),
         titles,
         strict=True,
     ):
-        for row in result["rows"]:
-            positions = [position for position, column in enumerate(columns) if column in row[key]]
-            values = [row[key][columns[position]] for position in positions]
-            _line(ax, positions, values, row["name"], colours, result["reference"])
-        if mark in columns and any(row[key] for row in result["rows"]):
+        for name, errors in rows.items():
+            positions = [position for position, column in enumerate(columns) if column in errors]
+            values = [errors[columns[position]] for position in positions]
+            _line(ax, positions, values, name, colours, result["reference"])
+        if mark in columns and any(rows.values()):
             ax.axvline(columns.index(mark), color="0.6", linewidth=0.8, linestyle="--", zorder=0)
         ax.set_xticks(range(len(columns)), columns)
         ax.set_xlabel("resolution (dashed: that of the ranking)")
@@ -42,12 +43,13 @@ def _errors(result: Result) -> Any:
 
 def _blocks(result: Result) -> Any:
     figure, ax = _panels(6.5, 4, columns=1)
-    home, trained = result["home"], result["published"]["trained"]
-    rows = [row for row in result["rows"] if row["at"] is not None]
-    for key, at, name, style in (("errors", home, "measured here", "o-"), ("published", trained, "published", "s--")):
-        shown = [(row["at"], row[key][at]) for row in rows if at in row[key]]
-        ax.plot([position for position, _ in shown], [value for _, value in shown], style, markersize=6, label=name)
-    ax.set_xticks([row["at"] for row in rows])
+    rows = [row for row in result["rows"] if row["at"] is not None and result["home"] in row["errors"]]
+    curves = {"measured here": {row["at"]: row["errors"][result["home"]] for row in rows}}
+    for name, errors in result["published"]["errors"].items():
+        curves[f"{name}, published"] = {int(column): error for column, error in errors.items()}
+    for (label, curve), style in zip(curves.items(), ("o-", "s--"), strict=False):
+        ax.plot(list(curve), list(curve.values()), style, markersize=6, label=label)
+    ax.set_xticks(sorted({at for curve in curves.values() for at in curve}))
     ax.set_xlabel("blocks")
     return _finished(figure, [ax], "relative L2 error", ax)
 
@@ -55,23 +57,25 @@ def _blocks(result: Result) -> Any:
 def _viscosity(result: Result) -> Any:
     figure, axes = _panels(11, 4.6)
     colours = _colours(result)
-    for row in result["rows"]:
-        for key, style in (("errors", "-"), ("published", ":")):
-            label = row["name"] if key == "errors" else f"{row['name']}, published"
-            _line(
-                axes[0], [float(v) for v in row[key]], list(row[key].values()), row["name"], colours, "", style, label
-            )
-        if row["name"] != result["reference"]:
-            for key, style in (("ratios", "-"), ("published_ratios", ":")):
-                values = list(row[key].values())
-                _line(axes[1], [float(v) for v in row[key]], values, row["name"], colours, "", style)
-    axes[1].axhline(1, color="0.5", linewidth=0.8)
-    axes[1].set_title(f"error in units of that of {result['reference']}", fontsize=10)
+    known = result["published"]
+    errors, ratios = ({row["name"]: row[key] for row in result["rows"]} for key in ("errors", "ratios"))
+    base = {"-": result["reference"], ":": result["published_reference"]}
+    drawn = {"-": (errors, ratios), ":": (known["errors"], known["ratios"])}
+    for style, both in drawn.items():
+        for ax, rows in zip(axes, both, strict=True):
+            for name, figures in rows.items():
+                if ax is axes[0] or name != base[style]:
+                    places, label = [float(viscosity) for viscosity in figures], name + ", published" * (style == ":")
+                    _line(ax, places, list(figures.values()), name, colours, "", style, label)
+    axes[1].axhline(0, color="0.5", linewidth=0.8)
+    axes[1].set_title(f"(m - i) / i, i the error of {result['reference']} or, published, {base[':']}", fontsize=10)
     axes[0].set_title("error", fontsize=10)
     for ax in axes:
         ax.set_xscale("log")
         ax.set_xlabel("viscosity")
-    return _finished(figure, axes, "relative L2 error")
+    finished = _finished(figure, axes, "relative L2 error")
+    axes[1].set_yscale("symlog", linthresh=0.1)  # negative where a row is ahead of the reference
+    return finished
 
 
 def _times(result: Result) -> Any:
@@ -121,7 +125,8 @@ def _colours(result: Result) -> dict[str, tuple[Any, str]]:
     """Colour and mark of each row; the reference is black."""
     from matplotlib import colormaps
 
-    others = [row["name"] for row in result["rows"] if row["name"] != result["reference"]]
+    named = [*(row["name"] for row in result["rows"]), *result["published"].get("errors", {})]
+    others = [name for name in dict.fromkeys(named) if name != result["reference"]]
     found: dict[str, tuple[Any, str]] = {
         name: (colormaps["tab10"](i % 10), MARKS[i % len(MARKS)]) for i, name in enumerate(others)
     }

@@ -59,7 +59,7 @@ def write_pages(result: Result, out: Path, samples: Path | None = None) -> None:
         verdicts=verdicts(result),
         grids=grids,
         facts=facts(result),
-        notes=_notes(result),
+        notes=notes_of(result),
         pictures=[(caption, base64.b64encode(path.read_bytes()).decode()) for caption, path in pictures.items()],
     )
     with replacing(out / f"{name}.html") as beside:
@@ -69,7 +69,17 @@ def write_pages(result: Result, out: Path, samples: Path | None = None) -> None:
 def tables(result: Result) -> list[Grid]:
     """The tables of a page."""
     makers = {"errors": _error_tables, "times": _time_tables, "viscosity": _viscosity_tables, "summary": _answers}
-    return makers[result["kind"]](result)
+    return [*makers[result["kind"]](result), *_ideas(result)]
+
+
+def _ideas(result: Result) -> list[Grid]:
+    """Which of the paper's ideas each row has, as its network and its training said."""
+    found = {row["name"]: row["ideas"] for row in result["rows"] if row.get("ideas")}
+    if not found:
+        return []
+    names = list(next(iter(found.values())))
+    cells = [[row, *("yes" if ideas[name] else DASH for name in names)] for row, ideas in found.items()]
+    return [Grid("The paper's ideas", [["", *names], *cells])]
 
 
 def _error_tables(result: Result) -> list[Grid]:
@@ -82,8 +92,9 @@ def _error_tables(result: Result) -> list[Grid]:
         above = [column for column in result["columns"] if any(column in row["interpolated"] for row in rows)]
         scores = {row["name"]: row["interpolated"] for row in rows if row["interpolated"]}
         grids.append(_columns("Here, on labels interpolated from the training grid as in the paper", above, scores))
-    head = ["", f"error at {result['home']}", f"/ {result['reference']}", "published", f"/ {result['reference']}"]
-    cells = [[*head, "parameters", "epochs", "seconds", "rate", "seeds"]]
+    known_as = result["published_reference"]
+    head = ["", f"error at {result['home']}", f"/ {result['reference']}", "published", f"/ {known_as}"]
+    cells = [[*head, "parameters", "epochs", "seconds", "rate", "trials", "seeds"]]
     for row in rows:
         known = row["published"].get(published["trained"])
         seconds = [seed["seconds"] for seed in row["seeds"] if "seconds" in seed]
@@ -98,6 +109,7 @@ def _error_tables(result: Result) -> list[Grid]:
                 str(row["epochs"]),
                 f"{sum(seconds) / len(seconds):.0f}" if seconds else DASH,
                 f"{row['rate']:g}",
+                trials_text(row.get("trials", 0), len(row["tried"])),
                 str(len(row["seeds"])),
             ]
         )
@@ -130,8 +142,9 @@ def _time_tables(result: Result) -> list[Grid]:
 
 def _viscosity_tables(result: Result) -> list[Grid]:
     grids = []
-    for title, key in (("Measured here", "errors"), ("Published", "published")):
-        grids.append(_columns(title, result["columns"], {row["name"]: row[key] for row in result["rows"]}))
+    measured, known = {row["name"]: row["errors"] for row in result["rows"]}, result["published"]["errors"]
+    for title, rows in (("Measured here", measured), ("Published", known)):
+        grids.append(_columns(title, result["columns"], rows))
     return grids
 
 
@@ -150,7 +163,8 @@ def _answers(result: Result) -> list[Grid]:
 def facts(result: Result) -> list[str]:
     """How the figures were made."""
     machine = result["machine"]
-    found = [f"Command: {result['command']}"]
+    found = [f"Measured with version {machine['iaenet']}, whose networks those of other versions may differ from."]
+    found.append(f"Command: {result['command']}")
     if "samples" in result:
         samples = ", ".join(f"{count} {name}" for name, count in result["samples"].items())
         trained = ", ".join(result["training"])
@@ -161,20 +175,33 @@ def facts(result: Result) -> list[str]:
             "rate that did best on the validation samples in short trials. Seconds in the table are by the clock, with "
             "whatever else the machine was doing. The best epoch is that of the lowest validation error."
         )
+        found.append(
+            "Trials: trainings that were compared to find a row's settings, by hand (to the nearest ten, before a plus "
+            "sign) and of learning rates."
+        )
     if "parts" in result:
         found.append(f"Made of {', '.join(dict.fromkeys(result['parts'].values()))}.")
     found.append(
         f"Machine: {machine['processor']}, {machine['cores']} cores, {machine['threads']} thread(s); PyTorch "
-        f"{machine['torch']}, iaenet {machine['iaenet']}."
+        f"{machine['torch']}."
     )
     return found
 
 
-def _notes(result: Result) -> list[str]:
+def notes_of(result: Result) -> list[str]:
+    """What the page says of single rows."""
     notes = [f"{row['name']}: {row['note']}" for row in result["rows"] if row.get("note")]
     for row in result["rows"]:
         if row.get("refused"):
             notes.append(f"{row['name']} takes no input at {', '.join(row['refused'])}: its input points are fixed.")
+    for word, end in (("lowest", 0), ("highest", -1)):
+        at_edge = [
+            row["name"]
+            for row in result["rows"]
+            if row.get("tried") and row["rate"] == sorted(map(float, row["tried"]))[end]
+        ]
+        if at_edge:
+            notes.append(f"Of the learning rates that were tried, the {word} was the best for {', '.join(at_edge)}.")
     return notes
 
 
@@ -185,7 +212,7 @@ def _markdown(result: Result, grids: Sequence[Grid], pictures: Mapping[str, Path
     parts += [f"![{caption}]({path.name})" for caption, path in pictures.items()]
     parts += [grid.markdown() for grid in grids]
     for title, lines in (
-        ("Notes", _notes(result)),
+        ("Notes", notes_of(result)),
         ("What differs from the paper", result["changes"]),
         ("How it was made", facts(result)),
     ):
@@ -219,15 +246,29 @@ def count_text(count: int | None) -> str:
     return f"{count / 1e6:.2f} M" if count >= 1e5 else str(count)
 
 
+def trials_text(by_hand: int, rates: int) -> str:
+    """How many trials went into a row's settings.
+
+    >>> trials_text(30, 3), trials_text(0, 3)
+    ('30 + 3', '3')
+    """
+    return f"{by_hand} + {rates}" if by_hand else str(rates)
+
+
 def summary_line(result: Result, base: str) -> list[str]:
-    """The line of a table in the list of all: name, command, published and our figure of the reference row."""
-    row: dict[str, Any] = next((row for row in result["rows"] if row["name"] == result["reference"]), {})
+    """The line of a table in the list of all: name, command, and IAE-Net's figures: published, its form here, ours."""
+    rows: dict[str, dict[str, Any]] = {row["name"]: row for row in result["rows"]}
+    pair = [rows.get(name, {}) for name in (result["published_reference"], result["reference"])]
     if result["kind"] == "errors":
-        home, trained = result["home"], result["published"]["trained"]
-        known, ours = (figure_text(row.get("published", {}).get(trained)), figure_text(row.get("errors", {}).get(home)))
+        at = result["published"]["trained"]
+        errors = result["published"]["errors"].get("IAE-Net", {})
+        known = figure_text(pair[0].get("published", {}).get(at, errors.get(at)))
+        here = [figure_text(row.get("errors", {}).get(result["home"])) for row in pair]
     elif result["kind"] == "times":
-        known, ours = (f"{found['train']:.3g} s" if found.get("train") else DASH for found in (row["published"], row))
+        known, *here = (
+            f"{row['train']:.3g} s" if row.get("train") else DASH for row in (pair[0].get("published", {}), *pair)
+        )
     else:
-        known = ours = DASH
+        known, here = DASH, [DASH, DASH]
     link = f"[{result['table']}]({base}{result['table']}.md)"
-    return [link, f"`{result['command']}`", known, ours, verdicts(result)[0]]
+    return [link, f"`{result['command']}`", known, *here, verdicts(result)[0]]

@@ -59,6 +59,7 @@ class Training:
     rates: tuple[float, ...]
     share: float
     config: dict[str, Any]
+    epochs_of: "Training | None" = None  # see `Row`
 
     @property
     def name(self) -> str:
@@ -86,7 +87,7 @@ class Job:
     @property
     def weight(self) -> float:
         """What it costs: seconds of training, or 1 for each training if there is no budget."""
-        tries = len(self.training.rates) * self.training.share if len(self.training.rates) > 1 else 0.0
+        tries = (len(self.training.rates) + 1) * self.training.share if len(self.training.rates) > 1 else 0.0
         return (len(self.seeds) + tries) * (self.training.budget or 1.0)
 
 
@@ -97,10 +98,34 @@ def jobs(table: Table, preset: str) -> list[Job]:
 
 
 def _job(table: Table, name: str, row: Row, sizes: Preset) -> Job:
-    train, validation, test = sizes.samples
+    test = sizes.samples[2]
+    return Job(
+        table=table.name,
+        row=name,
+        training=_training(table, name, row, sizes),
+        seeds=tuple(sizes.headline_seeds if row.headline else sizes.seeds),
+        test=Data(
+            table.problem,
+            merged(table.parameters, sizes.parameters),
+            (0, 0, test),
+            tuple(sizes.resolutions),
+            TEST_SEED,
+        ),
+        interpolated=table.interpolated,
+        home=sizes.at,
+    )
+
+
+def _training(table: Table, name: str, row: Row, sizes: Preset) -> Training:
+    train, validation, _ = sizes.samples
     parameters = merged(table.parameters, sizes.parameters)
     config = merged(sizes.config, row.config)
-    if row.resample:
+    other = None
+    if row.epochs_of is not None:
+        if row.epochs_of not in table.rows:
+            raise InvalidInputError(f"{table.name}: row {name!r}: epochs_of: there is no row {row.epochs_of!r}")
+        other = _training(table, row.epochs_of, table.rows[row.epochs_of], sizes)
+    if row.resample and sizes.resample:
         config = merged(config, {"augment": {"weight": 1.0, "sizes": sizes.resample}})
     if "name" not in row.model:
         raise InvalidInputError(f"{table.name}: row {name!r}: model needs a name")
@@ -115,17 +140,10 @@ def _job(table: Table, name: str, row: Row, sizes: Preset) -> Job:
         rates=tuple(sizes.rates),
         share=sizes.share,
         config=config,
+        epochs_of=other,
     )
     training.made(1, training.rates[0], 0)  # refuses a config that cannot be
-    return Job(
-        table=table.name,
-        row=name,
-        training=training,
-        seeds=tuple(sizes.headline_seeds if row.headline else sizes.seeds),
-        test=Data(table.problem, parameters, (0, 0, test), tuple(sizes.resolutions), TEST_SEED),
-        interpolated=table.interpolated,
-        home=sizes.at,
-    )
+    return training
 
 
 def digest(content: object) -> str:

@@ -1,7 +1,9 @@
 """The learning rate of a row: each is tried for a small share of the steps, the lowest validation error wins.
 
-Every row gets the same rates and the same share, and nothing of it looks at test samples. Where the share is less than
-an epoch, a trial is one epoch of fewer samples. Where it is all of the training, the trial that won is the training.
+Every row gets the same rates and the same share, and nothing of it looks at test samples. Where the best is the lowest
+or the highest of the rates, one further by a factor of three is tried, twice at most, so that the best lies between
+others. Where the share is less than an epoch, a trial is one epoch of fewer samples. Where it is all of the training,
+the trial that won is the training.
 """
 
 import math
@@ -17,41 +19,70 @@ from iaenet.training.fit import fit
 from iaenet.training.run_folder import RunFolder
 
 LEAST = 100  # steps of a trial; fewer tell little
+FACTOR, FURTHER = 3.0, 2  # between a rate at the edge and the next one, and how many of these are tried
+
+Tried = dict[str, float | None]  # by rate: the validation error, None if it diverged
 
 
-def search(training: Training, material: Material, epochs: int, folder: Path, part: Part) -> dict[str, float | None]:
+def search(training: Training, material: Material, epochs: int, folder: Path, part: Part) -> Tried:
     """The validation error that each rate reached, None if it diverged. A single rate is not tried."""
     if len(training.rates) == 1:
         return {}
     some, few = trial(training, material, epochs)
-    found: dict[str, float | None] = {}
+    found: Tried = {}
     for rate in training.rates:
-        run = folder / f"rate-{rate:g}"
-        config = training.made(few, rate, seed=0)
-        show = part.take(training.share * (training.budget or 1.0), f"rate {rate:g}")
-        try:
-            fit(training.model, run=run, config=config, progress=show, **some.options)
-            found[f"{rate:g}"] = RunFolder(run).read_json("metrics.json")["best"]["validation"]
-        except DivergedError:
-            found[f"{rate:g}"] = None
+        found[f"{rate:g}"] = _error(training, some, few, rate, folder, part)
+    for _ in range(FURTHER):
+        further = beyond(found)
+        if further is None:
+            break
+        found[f"{further:g}"] = _error(training, some, few, further, folder, part)
     return found
 
 
-def best_rate(training: Training, tried: dict[str, float | None]) -> float:
+def _error(training: Training, some: Material, few: int, rate: float, folder: Path, part: Part) -> float | None:
+    """The validation error of a trial."""
+    run = folder / f"rate-{rate:g}"
+    show = part.take(training.share * (training.budget or 1.0), f"rate {rate:g}")
+    try:
+        fit(training.model, run=run, config=training.made(few, rate, seed=0), progress=show, **some.options)
+    except DivergedError:
+        return None
+    error: float = RunFolder(run).read_json("metrics.json")["best"]["validation"]
+    return error
+
+
+def best_of(tried: Tried) -> float:
     """The rate with the lowest validation error, the lower one of equals.
 
-    >>> from iaenet.experiments.plan import Data
-    >>> data = Data("burgers", {}, (8, 2, 0), (64,), 0)
-    >>> training = Training({"name": "fno"}, data, False, "given", 60.0, 1, 9, (1e-3, 3e-3), 0.1, {})
-    >>> best_rate(training, {"0.001": 0.2, "0.003": 0.1}), best_rate(training, {"0.001": 0.2, "0.003": None})
+    >>> best_of({"0.001": 0.2, "0.003": 0.1}), best_of({"0.001": 0.2, "0.003": None})
     (0.003, 0.001)
     """
+    return min(sorted(map(float, tried)), key=lambda rate: _value(tried, rate))
 
-    def error(rate: float) -> float:
-        value = tried.get(f"{rate:g}")
-        return math.inf if value is None else value
 
-    return min(sorted(training.rates), key=error)
+def best_rate(training: Training, tried: Tried) -> float:
+    """The best of those that were tried, or the only one that there is."""
+    return best_of(tried) if tried else training.rates[0]
+
+
+def beyond(tried: Tried) -> float | None:
+    """The rate to try next where the best is at an edge; None where it lies between others.
+
+    >>> beyond({"0.001": 0.2, "0.003": 0.1}), beyond({"0.001": 0.1, "0.003": 0.2})
+    (0.009, 0.000333333)
+    >>> beyond({"0.001": 0.2, "0.003": 0.1, "0.009": 0.3}) is None, beyond({"0.001": None, "0.003": None})
+    (True, 0.000333333)
+    """
+    best, rates = best_of(tried), sorted(map(float, tried))
+    if best == rates[0]:
+        return float(f"{best / FACTOR:g}")
+    return float(f"{best * FACTOR:g}") if best == rates[-1] else None
+
+
+def _value(tried: Tried, rate: float) -> float:
+    value = tried[f"{rate:g}"]
+    return math.inf if value is None else value
 
 
 def trial(training: Training, material: Material, epochs: int) -> tuple[Material, int]:
@@ -70,5 +101,5 @@ def forget(training: Training, material: Material, folder: Path, plan: dict[str,
     some, few = trial(training, material, plan["epochs"])
     if some is material and few == plan["epochs"] and best.exists() and not (folder / "seed-0").exists():
         best.rename(folder / "seed-0")
-    for rate in training.rates:
-        shutil.rmtree(folder / f"rate-{rate:g}", ignore_errors=True)
+    for path in folder.glob("rate-*"):
+        shutil.rmtree(path, ignore_errors=True)

@@ -27,9 +27,13 @@ results of the repository). Stop it at any time: the same command resumes where 
 of others (`viscosity`, `summary`) take the results that are there, and measure those that are missing. `--folder`
 names a folder with tables of your own.
 
-Within a table all rows have the same data, validation samples, optimizer, choice of learning rates and seconds of
-training. Figures are mean relative L2 errors of the reference row on the test samples, at the resolution of the
-training. The page of a table has every row, every resolution, and all that differs from the paper.
+`IAE-Net`, and every row that the paper has of it, is the published form (docs/published.md): in `paper` of its size
+and with its augmentation, in `cpu` smaller. `IAE-Net (ours)` is the network of this package, and `IAE-Net (ours, ..)`
+are variants of it. Each page has a matrix of the paper's ideas that a row has, read off its network.
+
+Within a table all rows have the same data, validation samples, optimizer, search for a learning rate and, but for whole
+epochs, seconds of training. Figures are mean relative L2 errors on the test samples, at the resolution of the training.
+The page of a table has every row, every resolution, the trials behind each row, and all that differs from the paper.
 """
 MEASURED = """
 Measured with version {versions}. If yours is another one, networks may have changed since: the YAML files describe
@@ -40,12 +44,12 @@ those of the version that they come with.
 def write_readme(folder: Traversable, results: Path, path: Path, preset: str) -> None:
     """Write the list of the tables in `folder` with what is in `results`."""
     base = f"{results.name}/" if path.parent != results else ""
-    cells = [["table", "command", "published", "here", "IAE-Net"]]
+    cells = [["table", "command", "published IAE-Net", "its form here", "IAE-Net (ours)", "what came out"]]
     versions = set()
     for name in table_names(folder):
         result = read_json(results / f"{name}.json")
         if result is None:
-            cells.append([name, f"`{command(name, preset)}`", DASH, DASH, "not measured yet"])
+            cells.append([name, f"`{command(name, preset)}`", DASH, DASH, DASH, "not measured yet"])
         else:
             cells.append(summary_line(result, base))
             versions.add(result["machine"]["iaenet"])

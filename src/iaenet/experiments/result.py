@@ -29,11 +29,10 @@ def collected(
     }
     result["rows"] = [_row(table, job, outcomes, columns, figures) for job, outcomes in rows]
     reference = next((row for row in result["rows"] if row["name"] == table.reference), None)
+    known = _known(table, table.published_reference, figures)
     for row in result["rows"]:
         row["ratio"] = _ratio(row["errors"], reference and reference["errors"], result["home"])
-        row["published_ratio"] = _ratio(
-            row["published"], reference and reference["published"], result["published"]["trained"]
-        )
+        row["published_ratio"] = _ratio(row["published"], known, result["published"]["trained"])
     return result
 
 
@@ -52,6 +51,7 @@ def timed(table: Table, preset: str, rows: Sequence[tuple[Job, dict[str, Any]]],
             "parameters": outcome["parameters"],
             "train": outcome["train"],
             "test": outcome["test"],
+            "ideas": outcome.get("ideas"),
             "published": figures.times.get(table.rows[job.row].published or job.row, {}),
             "note": table.rows[job.row].note,
         }
@@ -68,6 +68,7 @@ def head(table: Table, preset: str, machine: dict[str, Any]) -> Result:
         "kind": table.kind,
         "axis": table.axis,
         "reference": table.reference,
+        "published_reference": table.published_reference,
         "preset": preset,
         "command": command(table.name, preset),
         "comment": table.comment.strip(),
@@ -92,8 +93,10 @@ def _row(
         "errors": _means([o.get("errors", {}) for o in outcomes], columns),
         "interpolated": _means([o.get("interpolated", {}) for o in outcomes], columns),
         "refused": first.get("refused", {}),
-        "published": {str(c): value for c, value in figures.of(job.row, row, table.trained).items()},
+        "published": _known(table, job.row, figures),
         "parameters": first.get("parameters"),
+        "ideas": first.get("ideas"),
+        "trials": row.trials,
         "rate": first["rate"],
         "tried": first["tried"],
         "epochs": first["epochs"],
@@ -107,6 +110,12 @@ def _row(
         ],
         "note": row.note,
     }
+
+
+def _known(table: Table, name: str, figures: Published) -> dict[str, float]:
+    """The published figures that a row of the table is compared with, by column."""
+    row = table.rows.get(name)
+    return {} if row is None else {str(c): value for c, value in figures.of(name, row, table.trained).items()}
 
 
 def _means(found: Sequence[Mapping[str, float]], columns: Sequence[str]) -> dict[str, float]:

@@ -23,6 +23,7 @@ from iaenet.experiments.rate_search import best_rate, forget, search
 from iaenet.experiments.score import score
 from iaenet.reports.plots import save
 from iaenet.reports.result_plots import draw_predictions
+from iaenet.training.config import TrainConfig
 from iaenet.training.fit import fit
 from iaenet.training.run_folder import RunFolder
 
@@ -100,6 +101,7 @@ def _run_seed(job: Job, seed: int, work: WorkFolder, part: Part, draw: bool) -> 
     best = RunFolder(run).read_json("metrics.json")["best"]
     outcome |= {"best_epoch": best["epoch"], "validation": best["validation"], "seconds": training_seconds(run)}
     outcome["parameters"] = sum(parameter.numel() for parameter in operator.network.parameters())
+    outcome["ideas"] = ideas_of(operator.network, config)
     part.note(f"seed {seed}, scoring")
     outcome |= score(learnt.as_operator(operator), test, job.home, job.interpolated)
     if draw:
@@ -112,7 +114,9 @@ def planned(training: Training, learnt: Material, folder: Path, part: Part) -> d
     plan = read_json(folder / "plan.json") or {}
     if "epochs" not in plan:
         part.note("measuring its speed")
-        epochs, seconds = epochs_within(training, learnt)
+        paced = training.epochs_of or training
+        kept = read_json(folder.parent / paced.name / "plan.json") or {}
+        epochs, seconds = (kept["epochs"], 0.0) if "epochs" in kept else epochs_within(paced, learnt)
         plan = {"epochs": epochs, "epoch_seconds": round(seconds, 4)}
         write_json(folder / "plan.json", plan)
     if "rate" not in plan:
@@ -121,6 +125,16 @@ def planned(training: Training, learnt: Material, folder: Path, part: Part) -> d
         write_json(folder / "plan.json", plan)
         forget(training, learnt, folder, plan)
     return plan
+
+
+def ideas_of(network: Any, config: TrainConfig) -> dict[str, bool]:
+    """Which of the paper's ideas a row has: those of the network, and augmentation, which is one of the training.
+
+    >>> from iaenet.models.fno import FNO
+    >>> ideas_of(FNO(1, 1), TrainConfig())["augmentation"]
+    False
+    """
+    return {**network.ideas, "augmentation": config.augment.weight > 0}
 
 
 def training_seconds(run: Path) -> float:

@@ -20,13 +20,16 @@ EVERY = 1.0  # seconds between two notes
 
 
 def side_by_side(rows: Sequence[Row], work: WorkFolder, processes: int, whole: Whole) -> None:
-    """Train and score rows, so many at a time; then they are found finished. Rows of one training stay together."""
+    """Train and score rows, so many at a time; then they are found finished.
+
+    Rows of one training stay together, and those with the epochs of another come after it.
+    """
     needed = {data.name: data for job, _ in rows for data in (job.training.data, job.test)}
     for data in needed.values():  # once, and not by two processes
         made(data, work.data, work.workers, partial(whole.show, 0.0))
     units: dict[str, list[Row]] = {}
     for job, draw in rows:
-        units.setdefault(job.training.name, []).append((job, draw))
+        units.setdefault((job.training.epochs_of or job.training).name, []).append((job, draw))
     with tempfile.TemporaryDirectory() as notes, _shown(Path(notes), whole):
         task = partial(_run, list(units.values()), work, Path(notes))
         for _ in pool(processes)(task, range(len(units))):
@@ -34,7 +37,7 @@ def side_by_side(rows: Sequence[Row], work: WorkFolder, processes: int, whole: W
 
 
 def _run(units: list[list[Row]], work: WorkFolder, notes: Path, number: int) -> None:
-    """The rows of one training, in a process that notes in a file how far it is."""
+    """The rows of a unit, in a process that notes in a file how far it is."""
     unit, last = units[number], 0.0
 
     def note(done: int, _total: int, text: str) -> None:
@@ -44,9 +47,10 @@ def _run(units: list[list[Row]], work: WorkFolder, notes: Path, number: int) -> 
             (notes / f"new-{number}").write_text(f"{done}\n{text.partition(': ')[2]}", encoding="utf-8")
             os.replace(notes / f"new-{number}", notes / f"note-{number}")
 
-    whole = Whole(unit[0][0].weight, len(unit), note)
-    for i, (job, draw) in enumerate(unit):
-        part = whole.begin(f"{job.table}, {job.row}", 0.0 if i else job.weight)  # it is trained once
+    costs = {job.training.name: job.weight for job, _ in reversed(unit)}  # each is trained once
+    whole = Whole(sum(costs.values()), len(unit), note)
+    for job, draw in unit:
+        part = whole.begin(f"{job.table}, {job.row}", costs.pop(job.training.name, 0.0))
         run_row(job, work, part, draw)
         part.end()
 

@@ -15,6 +15,7 @@ from iaenet.typed import typed
 Name = Literal["smoke", "cpu", "paper"]
 PRESETS: tuple[Name, ...] = get_args(Name)
 TABLES = files("iaenet.experiments") / "tables"  # the paper's, which come with the package
+PUBLISHED, OURS = "IAE-Net", "IAE-Net (ours)"  # rows: the published form, and this package's network
 
 
 @dataclass(frozen=True)
@@ -23,13 +24,17 @@ class Row:
 
     model: its name and options; sizes that are not given here are those of the preset.
     config: what is trained differently from the other rows, see `iaenet.training.config.TrainConfig`.
-    resample: train with eq. (loss), weight 1, on the preset's `resample` grids. Default false.
+    resample: train with eq. (loss), weight 1, on the preset's `resample` grids, if it has any. Default false.
     inputs: given, as the data have them; sensors, interpolated to the points of the training inputs (to a uniform grid
         of as many if these differ), for networks with fixed sensors; extended, from the boundary to a grid of the
-        box around the domain, constant along all axes but the first. Default given.
+        box around the domain, constant along all axes but the first; arrays, both functions on a square grid of the
+        box, for networks that take nothing else. Default given.
+    trials: trainings by hand that went into its settings; trials of learning rates are counted by themselves. Default
+        0: its size is that of its authors, or of our presets.
+    epochs_of: another row of the table, whose number of epochs this one is trained for, whatever its own seconds.
     headline: trained with the preset's `headline_seeds`. Default false.
     presets: the presets that have this row. Default all.
-    published: the published row to compare with, if it has another name; `none` if there is none. Default: same name.
+    published: the published row to compare with, if it has another name. Default: same name.
     published_table: the table of published.toml that has it, if not the table's own.
     published_column: its column that this row stands for, if not the table's `trained`.
     at: position on the horizontal axis of the figure, in tables whose rows are points of a curve.
@@ -39,7 +44,9 @@ class Row:
     model: dict[str, Any]
     config: dict[str, Any] = field(default_factory=dict)
     resample: bool = False
-    inputs: Literal["given", "sensors", "extended"] = "given"
+    inputs: Literal["given", "sensors", "extended", "arrays"] = "given"
+    trials: int = 0
+    epochs_of: str | None = None
     headline: bool = False
     presets: list[Name] = field(default_factory=lambda: list(PRESETS))
     published: str | None = None
@@ -62,7 +69,8 @@ class Preset:
     budget: seconds of a processor that every row may train for; 0: `epochs` epochs each. Default 0.
     epochs: see budget. Default 1.
     most_epochs: limit of what the budget gives. Default 500.
-    rates: learning rates to try; the best on the validation samples is taken. Default 0.001 and 0.003.
+    rates: learning rates to try; the best on the validation samples is taken, and where that is the lowest or the
+        highest, the search goes on (rate_search.py). A single one is not tried. Default 0.001 and 0.003.
     share: of the steps, for trying each rate; at least 100 of them. Default 0.08.
     seeds, headline_seeds: of the trainings. Default 0, and 0 and 1 for the rows marked `headline`.
     resample: grids for rows that are trained with eq. (loss). Default none.
@@ -122,7 +130,8 @@ class Table:
     title: of the page.
     published: the table in published.toml. Default: the same name.
     trained: the published resolution that rows are ranked at.
-    reference: the row that others are compared with. Default IAE-Net.
+    reference: the row that others are compared with. Default IAE-Net (ours).
+    published_reference: the row whose published figures others' are compared with. Default IAE-Net.
     problem, parameters: where the data come from, see `iaenet generate`.
     axis: horizontal axis of the figure, resolution or blocks. Default resolution.
     interpolated: score resolutions above the training also on interpolated labels, as the paper did. Default false.
@@ -130,7 +139,7 @@ class Table:
     presets: sizes, by name.
     parts: the tables that this one is made of, by what they stand for.
     limit: largest error that counts as success in a summary. Default 0.1.
-    answers: the published answers of a summary, by row, in the order of its columns.
+    answers: the published answers of a summary, by row, in the order of its columns; none for a row of our own.
     comment: written by hand, shown on the page.
     """
 
@@ -139,7 +148,8 @@ class Table:
     kind: Literal["errors", "times", "viscosity", "summary"] = "errors"
     published: str | None = None
     trained: int | None = None
-    reference: str = "IAE-Net"
+    reference: str = OURS
+    published_reference: str = PUBLISHED
     problem: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)
     axis: Literal["resolution", "blocks"] = "resolution"

@@ -10,7 +10,7 @@ from iaenet.experiments.data import made, material
 from iaenet.experiments.machine import machine
 from iaenet.experiments.plan import Job, digest
 from iaenet.experiments.progress import Part
-from iaenet.experiments.row import WorkFolder, read_json, write_json
+from iaenet.experiments.row import WorkFolder, ideas_of, read_json, write_json
 from iaenet.models.registry import build
 
 EPOCH = 1000  # samples of an epoch in the published table
@@ -51,6 +51,7 @@ def time_row(job: Job, work: WorkFolder, part: Part) -> dict[str, Any]:
         "seed": 0,
         "machine": machine(config.threads),
         "parameters": sum(parameter.numel() for parameter in network.parameters()),
+        "ideas": ideas_of(network, config),
         "train": epoch,
         "test": min(spent),
     }

@@ -8,6 +8,12 @@ from iaenet.experiments.result import Result
 
 CLOSE = 1.02  # factor within which two errors count as equal
 MOST_NAMED = 4  # pairs of rows that changed order
+# Rows of the published form, with and without augmentation.
+AUGMENTED = {
+    "IAE-Net": "with it",
+    "IAE-Net (No DA)": "without",
+    "IAE-Net (No DA), epochs of IAE-Net": "without and after as many steps",
+}
 WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
@@ -22,10 +28,10 @@ def _of_errors(result: Result) -> list[str]:
     ours = {row["name"]: row["errors"][home] for row in result["rows"] if home in row["errors"]}
     trained = result["published"]["trained"]
     known = {row["name"]: row["published"][trained] for row in result["rows"] if trained in row["published"]}
-    sentences = [first_place(ours, reference, _where(result))]
+    sentences = [first_place(ours, reference, _where(result)), *_published_form(ours, result)]
     if len(known) > 1:
         sentences.append(order_sentence(ours, known))
-    sentences += [*_resolutions(result), *_seeds(result), *_diverged(result)]
+    sentences += [*_resolutions(result), *_augmentation(result), *_seeds(result), *_diverged(result)]
     return [sentence for sentence in sentences if sentence]
 
 
@@ -40,8 +46,8 @@ def first_place(errors: Mapping[str, float], reference: str, where: str = "") ->
     'IAE-Net comes first at 128: its error of 0.01 is 2.0 times lower than that of the next, FNO (0.02).'
     >>> first_place({"FNO": 0.01, "GT": 0.03, "IAE-Net": 0.02}, "IAE-Net")
     'IAE-Net comes second of 3: its error of 0.02 is 2.0 times that of the first, FNO (0.01).'
-    >>> first_place({"FNO": 0.03, "IAE-Net (No Skip)": 0.02, "IAE-Net": 0.01}, "IAE-Net")[63:]
-    'that of the next, IAE-Net (No Skip) (0.02), and 3.0 times lower than that of the best other method, FNO (0.03).'
+    >>> first_place({"FNO": 0.03, "IAE-Net": 0.02, "IAE-Net (ours)": 0.01}, "IAE-Net (ours)")[70:]
+    'that of the next, IAE-Net (0.02), and 3.0 times lower than that of the best other method, FNO (0.03).'
     """
     if reference not in errors:
         return f"{reference} has no figure here."
@@ -52,7 +58,7 @@ def first_place(errors: Mapping[str, float], reference: str, where: str = "") ->
     rank = 1 + sum(error < own for error in others.values())
     best = min(others, key=lambda name: others[name])
     if rank == 1:
-        foreign = [name for name in others if not name.startswith(reference)]
+        foreign = [name for name in others if not name.startswith(reference.partition(" (")[0])]
         also = ""
         if best not in foreign and foreign:
             name = min(foreign, key=lambda name: others[name])
@@ -111,11 +117,40 @@ def _resolutions(result: Result) -> list[str]:
     )
     if worst != far:
         text += f"; the largest is {errors[worst] / errors[home]:.2f} times, at {worst}"
-    trained, known = result["published"]["trained"], row["published"]
+    trained, known = (
+        result["published"]["trained"],
+        result["published"]["errors"].get(result["published_reference"], {}),
+    )
     if trained in known and len(known) > 1:
         highest = max(known, key=lambda column: known[column])
         text += f" (published, with augmentation: at most {known[highest] / known[trained]:.2f} times, at {highest})"
     return [f"{text}."]
+
+
+def _published_form(errors: Mapping[str, float], result: Result) -> list[str]:
+    """The error of the published form beside that of the reference."""
+    name, own = result["published_reference"], errors.get(result["reference"])
+    if name == result["reference"] or name not in errors or own is None:
+        return []
+    return [
+        f"The published form, {name}, has {errors[name]:.3g}: {ratio_text(errors[name] / own)} times the error of "
+        f"{result['reference']}."
+    ]
+
+
+def _augmentation(result: Result) -> list[str]:
+    """The largest error of the published form on any resolution, with and without augmentation."""
+    home, rows = result["home"], {row["name"]: row["errors"] for row in result["rows"]}
+    texts = []
+    for name, what in AUGMENTED.items():
+        errors = rows.get(name, {})
+        if home in errors and len(errors) > 1:
+            worst = max(errors, key=lambda column: errors[column])
+            texts.append(f"{what} {ratio_text(errors[worst] / errors[home])} times, at {worst}")
+    if len(texts) < 2:
+        return []
+    listed = ", ".join(texts)
+    return [f"Augmentation: the largest error of the published form, in units of that at {home}, is {listed}."]
 
 
 def _seeds(result: Result) -> list[str]:
@@ -166,7 +201,7 @@ def _of_summary(result: Result) -> list[str]:
     same, other = 0, []
     for row in result["rows"]:
         for column, answer in row["answers"].items():
-            if answer:
+            if answer and column in row["published"]:
                 same += answer == row["published"][column]
                 if answer != row["published"][column]:
                     other.append(f"{row['name']}, {column}: {answer} (published {row['published'][column]})")

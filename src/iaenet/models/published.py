@@ -26,8 +26,9 @@ KERNELS = {"nonlinear": True, "linear": False}  # whether they see the function
 class PublishedIAENet(Model):
     """`f -F-> a_0 -IAE_1-> a_1 ... -IAE_L-> a_L -G-> g` (section iaenet) as published; the paper's size by default.
 
-    Takes tensor grids, uniform or not, and gives the output on the same points. Kernels are evaluated in factored form
-    where that is exactly the same function (`nn/published_iae.py`). There is no dropout, which the program has.
+    Takes tensor grids, uniform or not (in 1-D, points in their order are one), and gives the output on the same points.
+    Kernels are evaluated in factored form where that is exactly the same function (`nn/published_iae.py`). There is no
+    dropout, which the program has.
 
     Args:
         in_channels, out_channels: components of the input and output function.
@@ -116,13 +117,16 @@ class PublishedIAENet(Model):
         """Values on a tensor grid -> values on the same grid."""
         if target.key != source.key:
             raise InvalidInputError("the published form gives its output on the input's own grid; leave `at` out")
-        if source.axes is None or source.dim != self.dim or values.shape[-1] != self.in_channels:
+        along = source.axes
+        if along is None and source.dim == 1 and bool((source.points[1:] > source.points[:-1]).all()):
+            along = (source.points[:, 0],)  # points of a line in their order are a grid
+        if along is None or source.dim != self.dim or values.shape[-1] != self.in_channels:
             raise InvalidInputError(
                 f"the published form takes {self.in_channels} channels on {self.dim}-D tensor grids, "
                 f"got {values.shape[-1]} on {source}"
             )
         low, high = source.bounds.unbind(1)
-        unit = [(x - low[i]) / (high[i] - low[i]) for i, x in enumerate(source.axes)]
+        unit = [(x - low[i]) / (high[i] - low[i]) for i, x in enumerate(along)]
         axes = [x.to(values)[:, None] for x in unit]
         places = torch.stack(torch.meshgrid(*unit, indexing="ij"), dim=-1).to(values)
         given = values.unflatten(1, source.shape)

@@ -80,16 +80,20 @@ class Samples:
 
 
 def batches(
-    samples: Samples, epoch: int, *, batch_size: int, seed: int, epochs_per_resolution: int = 0
+    samples: Samples, epoch: int, *, batch_size: int, seed: int, epochs: int = 0, epochs_per_resolution: int = 0
 ) -> list[Indices]:
     """The batches of an epoch: a random order that follows from seed and epoch alone.
 
     `epochs_per_resolution`, if positive, are spent on each resolution before the next (the paper's sequential variant).
+    Turns are counted from the last of all `epochs`, so that the training ends on the finest, whatever their number; it
+    begins with whatever resolution that leaves, for fewer epochs if there are fewer. Where their number is not known
+    before (0: a budget of time), it begins with the coarsest.
     """
     chosen = list(range(len(samples)))
     if epochs_per_resolution > 0:
         sizes = samples.by_size()
-        chosen = sizes[epoch // epochs_per_resolution % len(sizes)]
+        turns_left = (epochs - 1 - epoch) // epochs_per_resolution
+        chosen = sizes[-1 - turns_left % len(sizes)]
     order = torch.randperm(len(chosen), generator=stream(seed, "order", epoch)).tolist()
     return [[chosen[i] for i in order[start : start + batch_size]] for start in range(0, len(order), batch_size)]
 

@@ -182,7 +182,7 @@ class TrainConfig(Options):
             processor time of this process instead of that on the clock. Default none.
         batch_size: samples per step, over all processes. Default 20.
         sampling: mixed (every batch from all samples, whatever their points) or sequential (the paper's variant: the
-            samples of one resolution after the other, `epochs_per_resolution` each). Default mixed.
+            samples of one resolution after the other, `epochs_per_resolution` each, the finest last). Default mixed.
         epochs_per_resolution: of sequential sampling. Default 10.
         patience: stop after so many epochs without a better validation error; 0 for never. Default 0.
         normalize: bring channels to mean 0 and variance 1 by statistics of the training samples. Default true.

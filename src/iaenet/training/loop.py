@@ -75,11 +75,18 @@ def train(
     optimizers = make_optimizers(operator, config.optimizer)
     mean = copy.deepcopy(operator) if config.optimizer.ema else operator  # what is validated and kept
     turns = config.epochs_per_resolution if config.sampling == "sequential" else 0
+    seconds, clock = budget_of(config.budget)
 
     def order_of(epoch: int) -> list[list[int]]:
-        return batches(training, epoch, batch_size=config.batch_size, seed=config.seed, epochs_per_resolution=turns)
+        return batches(
+            training,
+            epoch,
+            batch_size=config.batch_size,
+            seed=config.seed,
+            epochs=0 if seconds else config.epochs,
+            epochs_per_resolution=turns,
+        )
 
-    seconds, clock = budget_of(config.budget)
     steps = 0 if seconds else sum(len(order_of(epoch)) for epoch in range(config.epochs))
     rate = Rate(config.schedule, steps)
     state = _restore(folder, operator, mean, optimizers, rate) if folder.has("step") else State()
