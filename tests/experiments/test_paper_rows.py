@@ -124,7 +124,7 @@ def test_every_table_has_the_published_form_and_ours_in_every_preset(preset):
             continue
         names = {job.row: job.training.model["name"] for job in jobs(table, preset)}
         assert names[OURS] == "iaenet"
-        assert names[table.published_reference] == "published"
+        assert names[table.paper.reference] == "published"
         ours = {row for row, model in names.items() if model == "iaenet"}
         assert all(row.startswith(("IAE-Net (ours)", "IAE-Net (ours, ")) for row in ours)
         published = {row for row, model in names.items() if model == "published" and table.rows[row].epochs_of is None}

@@ -114,7 +114,13 @@ def small(tmp_path):
     folder.mkdir()
     table = yaml.safe_load((TABLES / "burgers1.yaml").read_text())
     table["rows"] = {name: table["rows"][name] for name in ("FNO", "GT", "IAE-Net (ours)")}
-    table["presets"] = {"smoke": {"epochs": 3, "share": 0.4, "rates": [0.001, 0.003], "seeds": [0, 1]}}
+    table["presets"] = {
+        "smoke": {
+            "length": {"epochs": 3},
+            "search": {"rates": [0.001, 0.003], "share": 0.4},
+            "repeats": {"seeds": [0, 1]},
+        }
+    }
     write_table(folder, table)
     return folder
 
@@ -136,7 +142,11 @@ def figures(result):
 def test_killed_and_continued_is_as_never_stopped(small, tmp_path):
     table = yaml.safe_load((small / "burgers1.yaml").read_text())
     del table["rows"]["GT"]
-    table["presets"]["smoke"] |= {"epochs": 6, "rates": [0.003], "config": {"save_seconds": 0.0}}
+    table["presets"]["smoke"] |= {
+        "length": {"epochs": 6},
+        "search": {"rates": [0.003]},
+        "config": {"save_seconds": 0.0},
+    }
     write_table(small, table)
     calm = tmp_path / "calm"
     whole = reproduce(["burgers1"], "smoke", Folders.of(calm, "smoke", tables=small))[0]
@@ -166,7 +176,7 @@ def test_killed_and_continued_is_as_never_stopped(small, tmp_path):
 
 def test_rows_side_by_side_are_as_one_after_the_other(small, tmp_path):
     table = yaml.safe_load((small / "burgers1.yaml").read_text())
-    write_table(small, table | {"presets": {"smoke": {"epochs": 1}}})
+    write_table(small, table | {"presets": {"smoke": {"length": {"epochs": 1}}}})
     after, beside = tmp_path / "after", tmp_path / "beside"
     shown = []
     one = reproduce(["burgers1"], "smoke", Folders.of(after, "smoke", tables=small))[0]
@@ -212,7 +222,7 @@ def test_a_row_may_have_the_epochs_of_another(small, tmp_path, monkeypatch):
     table = yaml.safe_load((small / "burgers1.yaml").read_text())
     del table["rows"]["GT"]
     table["rows"]["slow"] = {"model": {"name": "galerkin"}, "epochs_of": "FNO"}
-    table["presets"] = {"smoke": {"budget": 2.0, "most_epochs": 40, "headline_seeds": [0]}}
+    table["presets"] = {"smoke": {"length": {"budget": 2.0, "most_epochs": 40}, "repeats": {"headline": [0]}}}
     write_table(small, table)
     paces = {"fno": (7, 0.1), "iaenet": (5, 0.2)}
     monkeypatch.setattr(row_module, "epochs_within", lambda training, learnt: paces[training.model["name"]])
@@ -235,7 +245,7 @@ def test_a_row_may_have_the_epochs_of_another(small, tmp_path, monkeypatch):
 
 def test_a_row_that_diverges_has_no_figure_and_stops_nobody(small, tmp_path):
     table = yaml.safe_load((small / "burgers1.yaml").read_text())
-    table["presets"]["smoke"] = {"epochs": 2}
+    table["presets"]["smoke"] = {"length": {"epochs": 2}}
     table["rows"]["GT"]["config"] = {"optimizer": {"name": "adamw", "weight_decay": 1.0e30, "clip": 0.0}}
     write_table(small, table)
     found = reproduce(["burgers1"], "smoke", Folders.of(tmp_path, "smoke", tables=small))[0]

@@ -10,7 +10,7 @@ from iaenet.experiments.figure import draw
 from iaenet.experiments.page import facts, notes_of, summary_line, tables, write_pages
 from iaenet.experiments.published_figures import Published
 from iaenet.experiments.result import timed
-from iaenet.experiments.table import Preset, Row, Table
+from iaenet.experiments.table import MadeOf, Preset, Row, Table
 from iaenet.experiments.verdict import first_place, order_sentence, verdicts
 
 MACHINE = {
@@ -162,7 +162,7 @@ def test_the_spread_over_seeds_is_said():
 
 
 def test_viscosity_gathers_errors_at_home_and_the_papers_ratio():
-    table = Table("viscosity", "V", kind="viscosity", parts={"0.1": "a", "1.0": "b"})
+    table = Table("viscosity", "V", kind="viscosity", made_of=MadeOf({"0.1": "a", "1.0": "b"}))
     ours = row("IAE-Net (ours)", {128: 0.2}, {})
     other = result(row("FNO", {128: 0.1}, {1024: 0.5}), row("IAE-Net", {128: 0.3}, {1024: 0.1}), ours)
     found = derived(table, "cpu", {"0.1": result(FNO, GT, FORM, IAE), "1.0": other})
@@ -184,7 +184,7 @@ def test_the_summary_says_yes_below_the_limit():
     parts = {"Discretization Invariance": "a", "Irregular Grids": "b", "Prediction": "a"}
     well, badly = ["Yes", "Yes", "Yes"], ["Yes", "No", "Yes"]
     answers = {"FNO": badly, "GT": badly, "IAE-Net": well, "IAE-Net (ours)": []}
-    table = Table("summary", "S", kind="summary", parts=parts, answers=answers, limit=0.03)
+    table = Table("summary", "S", kind="summary", made_of=MadeOf(parts, 0.03, answers))
     regular, irregular = result(FNO, GT, FORM, IAE), result(copy.deepcopy(IAE))
     found = derived(
         table,

@@ -15,7 +15,7 @@ def derived(table: Table, preset: str, parts: Mapping[str, Result]) -> Result:
     """The document of a table from those that it is made of, by what they stand for."""
     machine = next(iter(parts.values()))["machine"]
     make = {"viscosity": _viscosity, "summary": _summary}[table.kind]
-    return {**head(table, preset, machine), "parts": dict(table.parts), **make(table, parts)}
+    return {**head(table, preset, machine), "parts": dict(table.made_of.parts), **make(table, parts)}
 
 
 def _viscosity(table: Table, parts: Mapping[str, Result]) -> Result:
@@ -38,7 +38,7 @@ def _viscosity(table: Table, parts: Mapping[str, Result]) -> Result:
     reference: dict[str, float] = next((row["errors"] for row in rows if row["name"] == table.reference), {})
     for row in rows:
         row["ratios"] = _ratios(row["errors"], reference)
-    columns, base = list(parts), known.get(table.published_reference, {})
+    columns, base = list(parts), known.get(table.paper.reference, {})
     ratios = {name: _ratios(figures, base) for name, figures in known.items()}
     return {
         "columns": columns,
@@ -54,7 +54,7 @@ def _summary(table: Table, parts: Mapping[str, Result]) -> Result:
         if needed not in parts:
             raise InvalidInputError(f"{table.name}: parts: the key {needed!r} is missing")
     rows = []
-    for name, answers in table.answers.items():
+    for name, answers in table.made_of.answers.items():
         found: dict[str, str] = {}
         for column, part in parts.items():
             row = _row(part, name)
@@ -63,10 +63,10 @@ def _summary(table: Table, parts: Mapping[str, Result]) -> Result:
             elif column == INVARIANCE:
                 found[column] = _word(_worst(row["errors"], part) <= INVARIANT)
             else:
-                found[column] = _word(row["errors"].get(part["home"], table.limit) < table.limit)
+                found[column] = _word(row["errors"].get(part["home"], table.made_of.limit) < table.made_of.limit)
         known = dict(zip(parts, answers, strict=True)) if answers else {}
         rows.append({"name": name, "answers": found, "published": known})
-    return {"columns": list(parts), "limit": table.limit, "rows": rows, "published": {}, "changes": []}
+    return {"columns": list(parts), "limit": table.made_of.limit, "rows": rows, "published": {}, "changes": []}
 
 
 def _worst(errors: Mapping[str, float], part: Result) -> float:

@@ -35,8 +35,8 @@ def published(table: Table, folder: Traversable = TABLES) -> Published:
         found = tomllib.loads(path.read_text()) if path.is_file() else {}
     except tomllib.TOMLDecodeError as error:
         raise InvalidInputError(f"{path}: {error}") from None
-    name = table.published or table.name
-    if name not in found and table.published is None:
+    name = table.paper.table or table.name
+    if name not in found and table.paper.table is None:
         return Published()
     part = _part(found, name, path, table)
     errors = _errors(part)

@@ -23,13 +23,13 @@ def collected(
         "home": str(sizes.at),
         "training": [str(resolution) for resolution in sizes.training],
         "samples": dict(zip(("training", "validation", "test"), sizes.samples, strict=True)),
-        "budget_seconds": sizes.budget or None,
+        "budget_seconds": sizes.length.budget or None,
         "published": _published(table, figures),
         "changes": sizes.changes,
     }
     result["rows"] = [_row(table, job, outcomes, columns, figures) for job, outcomes in rows]
     reference = next((row for row in result["rows"] if row["name"] == table.reference), None)
-    known = _known(table, table.published_reference, figures)
+    known = _known(table, table.paper.reference, figures)
     for row in result["rows"]:
         row["ratio"] = _ratio(row["errors"], reference and reference["errors"], result["home"])
         row["published_ratio"] = _ratio(row["published"], known, result["published"]["trained"])
@@ -41,7 +41,7 @@ def timed(table: Table, preset: str, rows: Sequence[tuple[Job, dict[str, Any]]],
     sizes = table.preset(preset)
     result: Result = {
         **head(table, preset, rows[0][1]["machine"]),
-        "published": {"table": table.published or table.name, "note": figures.note, "trained": None},
+        "published": {"table": table.paper.table or table.name, "note": figures.note, "trained": None},
         "changes": sizes.changes,
     }
     result["rows"] = [
@@ -68,7 +68,7 @@ def head(table: Table, preset: str, machine: dict[str, Any]) -> Result:
         "kind": table.kind,
         "axis": table.axis,
         "reference": table.reference,
-        "published_reference": table.published_reference,
+        "published_reference": table.paper.reference,
         "preset": preset,
         "command": command(table.name, preset),
         "comment": table.comment.strip(),
@@ -131,7 +131,7 @@ def _ratio(errors: Mapping[str, float], reference: Mapping[str, float] | None, a
 
 def _published(table: Table, figures: Published) -> dict[str, Any]:
     return {
-        "table": table.published or table.name,
+        "table": table.paper.table or table.name,
         "note": figures.note,
         "columns": [str(column) for column in figures.columns],
         "trained": None if table.trained is None else str(table.trained),

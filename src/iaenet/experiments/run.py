@@ -78,9 +78,10 @@ def reproduce(
     results = []
     for table in tables:
         rows = planned.get(table.name, [])
-        result = (
-            derive(table, preset, folders) if table.parts else measure(table, preset, rows, work, whole, folders, costs)
-        )
+        if table.made_of.parts:
+            result = derive(table, preset, folders)
+        else:
+            result = measure(table, preset, rows, work, whole, folders, costs)
         write_json(folders.results / f"{table.name}.json", result)
         write_pages(result, folders.results, work.picture(table.name))
         write_readme(folders.tables, folders.results, folders.readme, preset)
@@ -95,12 +96,12 @@ def chosen(
     every = table_names(folder)
     wanted = every if "all" in names else list(names)
     for table in [load_table(name, folder) for name in wanted]:
-        wanted += [part for part in table.parts.values() if measured is None or not measured(part)]
+        wanted += [part for part in table.made_of.parts.values() if measured is None or not measured(part)]
     tables = [load_table(name, folder) for name in dict.fromkeys(wanted)]
     for table in tables:
-        if any(load_table(part, folder).parts for part in table.parts.values()):
+        if any(load_table(part, folder).made_of.parts for part in table.made_of.parts.values()):
             raise InvalidInputError(f"{table.name} is made of tables that are made of others; name those")
-    return sorted(tables, key=lambda table: bool(table.parts))
+    return sorted(tables, key=lambda table: bool(table.made_of.parts))
 
 
 def _is_done(job: Job, table: Table, work: WorkFolder) -> bool:
@@ -134,7 +135,7 @@ def measure(
 
 def derive(table: Table, preset: str, folders: Folders) -> Result:
     """Make a table of others, which come before it."""
-    parts = {key: _document(name, preset, folders) for key, name in table.parts.items()}
+    parts = {key: _document(name, preset, folders) for key, name in table.made_of.parts.items()}
     return derived(table, preset, {key: part for key, part in parts.items() if part is not None})
 
 

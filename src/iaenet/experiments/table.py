@@ -57,6 +57,66 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Length:
+    """How long rows are trained.
+
+    budget: seconds of a processor that every row may train for; 0: `epochs` epochs each. Default 0.
+    epochs: see budget. Default 1.
+    most_epochs: limit of what the budget gives. Default 500.
+    """
+
+    budget: float = 0.0
+    epochs: int = 1
+    most_epochs: int = 500
+
+
+@dataclass(frozen=True)
+class Search:
+    """How learning rates are chosen.
+
+    rates: to try; the best on the validation samples is taken. Default 0.001 and 0.003.
+    share: of the steps, for trying each rate; at least 100 of them. Default 0.08.
+    """
+
+    rates: list[float] = field(default_factory=lambda: [1e-3, 3e-3])
+    share: float = 0.08
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """Seeds of a row, and of a headline row. Default [0] and [0, 1]."""
+
+    seeds: list[int] = field(default_factory=lambda: [0])
+    headline: list[int] = field(default_factory=lambda: [0, 1])
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What a table is compared with.
+
+    table: the one in published.toml. Default: the same name.
+    reference: the row whose published figures others' are compared with. Default IAE-Net.
+    """
+
+    table: str | None = None
+    reference: str = PUBLISHED
+
+
+@dataclass(frozen=True)
+class MadeOf:
+    """The results that a table is made of.
+
+    parts: tables, by what they stand for.
+    limit: largest error that counts as success in a summary. Default 0.1.
+    answers: the published answers of a summary, by row, in the order of its columns; none for a row of our own.
+    """
+
+    parts: dict[str, str] = field(default_factory=dict)
+    limit: float = 0.1
+    answers: dict[str, list[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Preset:
     """How large everything is.
 
@@ -66,13 +126,7 @@ class Preset:
     spread: each training sample is given at one of the training resolutions only. Default false.
     home: the resolution that rows are ranked at. Default: the first of the training.
     parameters: of the problem, where they differ from the table's.
-    budget: seconds of a processor that every row may train for; 0: `epochs` epochs each. Default 0.
-    epochs: see budget. Default 1.
-    most_epochs: limit of what the budget gives. Default 500.
-    rates: learning rates to try; the best on the validation samples is taken, and where that is the lowest or the
-        highest, the search goes on (rate_search.py). A single one is not tried. Default 0.001 and 0.003.
-    share: of the steps, for trying each rate; at least 100 of them. Default 0.08.
-    seeds, headline_seeds: of the trainings. Default 0, and 0 and 1 for the rows marked `headline`.
+    length, search, repeats: how long rows are trained, with which rates, how often.
     resample: grids for rows that are trained with eq. (loss). Default none.
     config: how to train, see `iaenet.training.config.TrainConfig`.
     models: sizes of the models, by name.
@@ -85,13 +139,9 @@ class Preset:
     spread: bool = False
     home: int | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
-    budget: float = 0.0
-    epochs: int = 1
-    most_epochs: int = 500
-    rates: list[float] = field(default_factory=lambda: [1e-3, 3e-3])
-    share: float = 0.08
-    seeds: list[int] = field(default_factory=lambda: [0])
-    headline_seeds: list[int] = field(default_factory=lambda: [0, 1])
+    length: Length = field(default_factory=Length)
+    search: Search = field(default_factory=Search)
+    repeats: Repeats = field(default_factory=Repeats)
     resample: list[int] = field(default_factory=list)
     config: dict[str, Any] = field(default_factory=dict)
     models: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -103,11 +153,12 @@ class Preset:
             raise InvalidInputError(
                 f"samples must be three positive numbers, for training, validation and test; got {self.samples}"
             )
-        if not (self.training and self.rates and self.seeds and self.headline_seeds):
-            raise InvalidInputError("training, rates, seeds and headline_seeds need at least one entry each")
+        if not (self.training and self.search.rates and self.repeats.seeds and self.repeats.headline):
+            raise InvalidInputError("training, rates and seeds need at least one entry each")
         if self.home is not None and self.home not in self.resolutions:
             raise InvalidInputError(f"home is {self.home}, which is none of {self.resolutions}")
-        if not (self.budget >= 0 and self.epochs >= 1 and self.most_epochs >= 1 and 0 < self.share <= 1):
+        length = self.length
+        if not (length.budget >= 0 and length.epochs >= 1 and length.most_epochs >= 1 and 0 < self.search.share <= 1):
             raise InvalidInputError("needs budget >= 0, epochs >= 1, most_epochs >= 1 and 0 < share <= 1")
 
     @cached_property
@@ -128,37 +179,31 @@ class Table:
     kind: errors (rows are trained and scored), times (rows are timed), viscosity (a figure made of other tables) or
         summary (yes or no, made of other tables). Default errors.
     title: of the page.
-    published: the table in published.toml. Default: the same name.
+    paper: what it is compared with.
     trained: the published resolution that rows are ranked at.
     reference: the row that others are compared with. Default IAE-Net (ours).
-    published_reference: the row whose published figures others' are compared with. Default IAE-Net.
     problem, parameters: where the data come from, see `iaenet generate`.
     axis: horizontal axis of the figure, resolution or blocks. Default resolution.
     interpolated: score resolutions above the training also on interpolated labels, as the paper did. Default false.
     rows: the networks, by name.
     presets: sizes, by name.
-    parts: the tables that this one is made of, by what they stand for.
-    limit: largest error that counts as success in a summary. Default 0.1.
-    answers: the published answers of a summary, by row, in the order of its columns; none for a row of our own.
+    made_of: the results that it is made of, if it is made of others.
     comment: written by hand, shown on the page.
     """
 
     name: str
     title: str
     kind: Literal["errors", "times", "viscosity", "summary"] = "errors"
-    published: str | None = None
+    paper: Paper = field(default_factory=Paper)
     trained: int | None = None
     reference: str = OURS
-    published_reference: str = PUBLISHED
     problem: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)
     axis: Literal["resolution", "blocks"] = "resolution"
     interpolated: bool = False
     rows: dict[str, Row] = field(default_factory=dict)
     presets: dict[str, Preset] = field(default_factory=dict)
-    parts: dict[str, str] = field(default_factory=dict)
-    limit: float = 0.1
-    answers: dict[str, list[str]] = field(default_factory=dict)
+    made_of: MadeOf = field(default_factory=MadeOf)
     comment: str = ""
 
     def preset(self, name: str) -> Preset:
