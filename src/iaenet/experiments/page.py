@@ -246,12 +246,14 @@ def count_text(count: int | None) -> str:
     return f"{count / 1e6:.2f} M" if count >= 1e5 else str(count)
 
 
-def trials_text(by_hand: int, rates: int) -> str:
-    """How many trials went into a row's settings.
+def trials_text(by_hand: int | None, rates: int) -> str:
+    """How many trials went into a row's settings: by hand, None if nobody counted, and of learning rates.
 
-    >>> trials_text(30, 3), trials_text(0, 3)
-    ('30 + 3', '3')
+    >>> trials_text(30, 3), trials_text(0, 3), trials_text(None, 3)
+    ('30 + 3', '3', 'not counted + 3')
     """
+    if by_hand is None:
+        return f"not counted + {rates}"
     return f"{by_hand} + {rates}" if by_hand else str(rates)
 
 

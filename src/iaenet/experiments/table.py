@@ -29,8 +29,8 @@ class Row:
         of as many if these differ), for networks with fixed sensors; extended, from the boundary to a grid of the
         box around the domain, constant along all axes but the first; arrays, both functions on a square grid of the
         box, for networks that take nothing else. Default given.
-    trials: trainings by hand that went into its settings; trials of learning rates are counted by themselves. Default
-        0: its size is that of its authors, or of our presets.
+    trials: trainings by hand that went into its settings, null if nobody counted; trials of learning rates are counted
+        by themselves. Default 0: its size is that of its authors, or of our presets.
     epochs_of: another row of the table, whose number of epochs this one is trained for, whatever its own seconds.
     headline: trained with the preset's `headline_seeds`. Default false.
     presets: the presets that have this row. Default all.
@@ -45,7 +45,7 @@ class Row:
     config: dict[str, Any] = field(default_factory=dict)
     resample: bool = False
     inputs: Literal["given", "sensors", "extended", "arrays"] = "given"
-    trials: int = 0
+    trials: int | None = 0
     epochs_of: str | None = None
     headline: bool = False
     presets: list[Name] = field(default_factory=lambda: list(PRESETS))
