@@ -93,7 +93,7 @@ def test_mixed_batches_beat_one_resolution_after_the_other(tmp_path):
             metrics = json.loads((run / "metrics.json").read_text())
             assert metrics["epochs"][-1]["step"] == 160
             errors.setdefault(order, []).append(metrics["best"]["validation"])
-    # By little: every resolution is the same function on the latent grid, so that the order of resolutions hardly matters.
+    # By little: every resolution is the same function on the latent grid, so that their order hardly matters.
     assert np.mean(errors["mixed"]) < np.mean(errors["sequential"])
 
 
