@@ -15,7 +15,7 @@ from iaenet.data.atomic import unfinished
 from iaenet.data.file_format import SPLITS, as_json
 from iaenet.data.file_reader import DataFile
 from iaenet.data.file_writer import Precision, Writer
-from iaenet.data.journal import Journal, differences
+from iaenet.data.journal import Journal, differences, lock_of
 from iaenet.data.pool import Pool, pool
 from iaenet.data.problems.problem import Problem
 from iaenet.data.records import decoded_record, encoded_record
@@ -88,6 +88,7 @@ def generate(
     if target.exists():
         _refuse_other(target, whole)
         unfinished_records(target).unlink(missing_ok=True)
+        lock_of(unfinished_records(target)).unlink(missing_ok=True)
         return
     with Journal(unfinished_records(target), run) as journal:
         for leftover in target.parent.glob(f"{glob.escape(unfinished(target))}*.tmp"):

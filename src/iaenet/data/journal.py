@@ -44,7 +44,7 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str], run: Mapping[str, object]) -> None:
         self.path, self.run = Path(path), dict(run)
-        self._lock = FileLock(f"{path}.lock")
+        self._lock = FileLock(lock_of(path))
         self.records: dict[int, int] = {}  # number of a record -> where its entry starts
         self.discretizations: dict[str, int] = {}  # hash -> where its entry starts
 
@@ -140,6 +140,15 @@ class Journal:
         with suppress(OSError):  # Windows removes it when it is released
             os.unlink(self._lock.lock_file)
         self._lock.release()
+
+
+def lock_of(path: str | os.PathLike[str]) -> Path:
+    """The file by whose lock one process alone has a journal; a process that was killed leaves it behind.
+
+    >>> lock_of("a.h5.partial").name
+    'a.h5.partial.lock'
+    """
+    return Path(f"{path}.lock")
 
 
 def differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
