@@ -241,6 +241,11 @@ def test_published_sizes():
     assert sum(p.numel() for p in square.parameters()) == pytest.approx(408.8e6, rel=1e-3)
 
 
+def test_options_reach_the_published_form():
+    made = IAENet.from_preset("published", in_channels=1, out_channels=1, width=8, latent=6, blocks=2)
+    assert (made.options["width"], made.options["blocks"]) == (8, 2)
+
+
 LINE = Discretization.uniform(8)
 BAD = {
     "channels": (lambda m: m(Field(LINE, torch.ones(8, 2))), "field 0: the network takes 1 channels, got 2"),

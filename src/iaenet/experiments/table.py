@@ -32,7 +32,7 @@ class Row:
     trials: trainings by hand that went into its settings, null if nobody counted; trials of learning rates are counted
         by themselves. Default 0: its size is that of its authors, or of our presets.
     epochs_of: another row of the table, whose number of epochs this one is trained for, whatever its own seconds.
-    headline: trained with the preset's `headline_seeds`. Default false.
+    headline: trained with the seeds of the preset's `repeats.headline`. Default false.
     presets: the presets that have this row. Default all.
     published: the published row to compare with, if it has another name. Default: same name.
     published_table: the table of published.toml that has it, if not the table's own.

@@ -141,7 +141,7 @@ class IAENet(GridModel):
         if name == "published":
             from iaenet.models.published import PublishedIAENet
 
-            return PublishedIAENet(in_channels, out_channels, dim)
+            return PublishedIAENet(in_channels, out_channels, dim, periodic, **options)
         shape = as_shape(grid, dim)
         flags = (periodic,) * dim if isinstance(periodic, bool) else tuple(periodic)
         sizes = preset_sizes(name, Grid(shape, flags)) | options
