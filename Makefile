@@ -10,7 +10,7 @@ export OMP_NUM_THREADS ?= 1
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,cluster,ecg,mesh,netcdf]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,cluster,ecg,export,mesh,netcdf,tensorboard,zarr]"
 	touch $@
 
 demo: $(VENV)/.ready
