@@ -109,7 +109,7 @@ def _error_tables(result: Result) -> list[Grid]:
                 str(row["epochs"]),
                 f"{sum(seconds) / len(seconds):.0f}" if seconds else DASH,
                 f"{row['rate']:g}",
-                trials_text(row.get("trials", 0), len(row["tried"])),
+                trials_text(row.get("trials", 0), len(row["tried"]) + len((row.get("choice") or {}).get("trials", ()))),
                 str(len(row["seeds"])),
             ]
         )
@@ -171,13 +171,13 @@ def facts(result: Result) -> list[str]:
         found.append(f"Samples: {samples}; trained at resolution {trained}; the same for every row.")
     if result.get("budget_seconds"):
         found.append(
-            f"Every row gets the epochs that {result['budget_seconds']:g} seconds of training pay for, at the learning "
-            "rate that did best on the validation samples in short trials. Seconds in the table are by the clock, with "
-            "whatever else the machine was doing. The best epoch is that of the lowest validation error."
+            f"Every row is trained for {result['budget_seconds']:g} seconds of a processor, set-up and validation "
+            "included, at the learning rate that did best on the validation samples in short trials. The best epoch is "
+            "that of the lowest validation error."
         )
         found.append(
             "Trials: trainings that were compared to find a row's settings, by hand (to the nearest ten, before a plus "
-            "sign) and of learning rates."
+            "sign) and by the command: of learning rates, and of networks for IAE-Net (ours), within its seconds."
         )
     if "parts" in result:
         found.append(f"Made of {', '.join(dict.fromkeys(result['parts'].values()))}.")
@@ -194,6 +194,9 @@ def notes_of(result: Result) -> list[str]:
     for row in result["rows"]:
         if row.get("refused"):
             notes.append(f"{row['name']} takes no input at {', '.join(row['refused'])}: its input points are fixed.")
+        if row.get("choice"):
+            choice = row["choice"]
+            notes.append(f"{row['name']}: the network chosen is {choice['chosen']} ({choice['why']}).")
     for word, end in (("lowest", 0), ("highest", -1)):
         at_edge = [
             row["name"]
@@ -247,7 +250,7 @@ def count_text(count: int | None) -> str:
 
 
 def trials_text(by_hand: int | None, rates: int) -> str:
-    """How many trials went into a row's settings: by hand, None if nobody counted, and of learning rates.
+    """How many trials went into a row's settings: by hand, None if nobody counted, and by the command.
 
     >>> trials_text(30, 3), trials_text(0, 3), trials_text(None, 3)
     ('30 + 3', '3', 'not counted + 3')

@@ -99,6 +99,7 @@ def _row(
         "trials": row.trials,
         "rate": first["rate"],
         "tried": first["tried"],
+        "choice": first.get("choice"),
         "epochs": first["epochs"],
         "seeds": [
             {

@@ -31,7 +31,7 @@ class Row:
         box, for networks that take nothing else. Default given.
     trials: trainings by hand that went into its settings, null if nobody counted; trials of learning rates are counted
         by themselves. Default 0: its size is that of its authors, or of our presets.
-    epochs_of: another row of the table, whose number of epochs this one is trained for, whatever its own seconds.
+    steps_of: another row of the table, which this one is trained for as many steps as, whatever its own seconds.
     headline: trained with the seeds of the preset's `repeats.headline`. Default false.
     presets: the presets that have this row. Default all.
     published: the published row to compare with, if it has another name. Default: same name.
@@ -46,7 +46,7 @@ class Row:
     resample: bool = False
     inputs: Literal["given", "sensors", "extended", "arrays"] = "given"
     trials: int | None = 0
-    epochs_of: str | None = None
+    steps_of: str | None = None
     headline: bool = False
     presets: list[Name] = field(default_factory=lambda: list(PRESETS))
     published: str | None = None
@@ -62,12 +62,10 @@ class Length:
 
     budget: seconds of a processor that every row may train for; 0: `epochs` epochs each. Default 0.
     epochs: see budget. Default 1.
-    most_epochs: limit of what the budget gives. Default 500.
     """
 
     budget: float = 0.0
     epochs: int = 1
-    most_epochs: int = 500
 
 
 @dataclass(frozen=True)
@@ -158,8 +156,8 @@ class Preset:
         if self.home is not None and self.home not in self.resolutions:
             raise InvalidInputError(f"home is {self.home}, which is none of {self.resolutions}")
         length = self.length
-        if not (length.budget >= 0 and length.epochs >= 1 and length.most_epochs >= 1 and 0 < self.search.share <= 1):
-            raise InvalidInputError("needs budget >= 0, epochs >= 1, most_epochs >= 1 and 0 < share <= 1")
+        if not (length.budget >= 0 and length.epochs >= 1 and 0 < self.search.share <= 1):
+            raise InvalidInputError("needs budget >= 0, epochs >= 1 and 0 < share <= 1")
 
     @cached_property
     def resolutions(self) -> list[int]:

@@ -9,9 +9,13 @@ from iaenet.errors import InvalidInputError, no_such
 from iaenet.training.horizon import budget_of
 from iaenet.typed import typed
 
+LR = 0.003  # where none is given
+PER_STEP, SMALLEST_BATCH, LARGEST_BATCH = 50, 4, 20  # steps of an epoch, and bounds, where no batch size is given
 # What numbers must be; the rest may be anything of its type.
-POSITIVE = ("epochs", "batch_size", "epochs_per_resolution", "optimizer.lr", "schedule.factor")
+POSITIVE = ("epochs", "epochs_per_resolution", "schedule.factor")
 NOT_NEGATIVE = (
+    "batch_size",
+    "optimizer.lr",
     "optimizer.weight_decay",
     "schedule.warmup",
     "schedule.patience",
@@ -88,7 +92,7 @@ class Options:
         """The same with some changes; parts may be given as dicts.
 
         >>> TrainConfig().but(epochs=5, optimizer={"name": "adam"}).optimizer
-        OptimizerConfig(name='adam', lr=0.003, weight_decay=0.0, convolutions=True, clip=1.0, ema=0.0)
+        OptimizerConfig(name='adam', lr=0.0, weight_decay=0.0, convolutions=True, clip=1.0, ema=0.0)
         """
         parts: dict[str, Any] = {}
         for key, value in changes.items():
@@ -109,7 +113,7 @@ class OptimizerConfig(Options):
 
     Args:
         name: muon (orthogonalised momentum for matrices, AdamW for the rest), adamw or adam. Default muon.
-        lr: largest learning rate. Default 0.003.
+        lr: largest learning rate; 0 for 0.003, or what trials within a budget find better. Default 0.
         weight_decay: share of the weights taken off, times the learning rate; adam adds it to the gradient. Default 0.
         convolutions: for muon, whether kernels of convolutions count as matrices. Default true.
         clip: largest norm of the gradient; 0 for no limit. Default 1.
@@ -117,7 +121,7 @@ class OptimizerConfig(Options):
     """
 
     name: Literal["muon", "adamw", "adam"] = "muon"
-    lr: float = 3e-3
+    lr: float = 0.0
     weight_decay: float = 0.0
     convolutions: bool = True
     clip: float = 1.0
@@ -180,7 +184,7 @@ class TrainConfig(Options):
         epochs: passes over the training samples. Default 60.
         budget: time to train for instead, as 90s, 10m or 1.5h, set-up and validation included; "90s cpu" counts the
             processor time of this process instead of that on the clock. Default none.
-        batch_size: samples per step, over all processes. Default 20.
+        batch_size: samples per step, over all processes; 0 for a fiftieth of all, from 4 to 20. Default 0.
         sampling: mixed (every batch from all samples, whatever their points) or sequential (the paper's variant: the
             samples of one resolution after the other, `epochs_per_resolution` each, the finest last). Default mixed.
         epochs_per_resolution: of sequential sampling. Default 10.
@@ -194,7 +198,7 @@ class TrainConfig(Options):
 
     epochs: int = 60
     budget: str = ""
-    batch_size: int = 20
+    batch_size: int = 0
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
     augment: AugmentConfig = field(default_factory=AugmentConfig)
@@ -214,6 +218,16 @@ class TrainConfig(Options):
             raise InvalidInputError("sequential sampling is a matter of epochs: give epochs instead of a budget")
         if self.augment.weight > 0 and not (self.augment.sizes or self.augment.points):
             raise InvalidInputError("augment.weight needs augment.sizes or augment.points to resample to")
+
+    def settled(self, samples: int) -> Self:
+        """The same with numbers for what was left open, for so many training samples.
+
+        >>> settled = TrainConfig().settled(240)
+        >>> settled.batch_size, settled.optimizer.lr
+        (4, 0.003)
+        """
+        batch = self.batch_size or min(max(samples // PER_STEP, SMALLEST_BATCH), LARGEST_BATCH)
+        return self.but(batch_size=batch, optimizer={"lr": self.optimizer.lr or LR})
 
 
 # Where a training starts from; anything else is said in the configuration.

@@ -22,6 +22,7 @@ from iaenet.models.base import Pair
 from iaenet.models.operator import Operator, describe
 from iaenet.models.registry import build
 from iaenet.training.batches import Samples
+from iaenet.training.choose import Choice, Chooser
 from iaenet.training.config import TrainConfig
 from iaenet.training.distributed import Distributed
 from iaenet.training.horizon import budget_of
@@ -91,7 +92,6 @@ def fit(
     with _threads(config.threads), tempfile.TemporaryDirectory() as spare, team.naming_the_lost():
         folder = RunFolder(run or spare)
         training, checking = Samples(pairs), Samples(held)
-        operator = _operator(model, training, config, origin)
         known = dict(origin["data"] or {"content": training.content})
         known |= {} if validation is None else {"validation": checking.content}
         resolved = {**known, "model": _plain(model), **dataclasses.asdict(config)}
@@ -100,11 +100,42 @@ def fit(
                 _same(folder, resolved)
             show = progress(folder.path.name) if progress is not None and team.is_main else None
             team.wait()  # nobody looks for checkpoints before the folder is ours
-            state = train(operator, training, checking, config, folder, team, show, clock() - begin)
+            settled, spent = config.settled(len(pairs)), 0.0
+            options = {"name": model} if isinstance(model, str) else model
+            if not isinstance(options, nn.Module) and options.get("name") == "iaenet" and config.budget:
+                setup = clock() - begin
+                choice = _choice(options, training, checking, config, folder, team, progress, origin)
+                begin, options = clock() - setup, {"name": "iaenet", **choice.chosen.options}
+                settled = settled.but(optimizer={"lr": choice.chosen.lr})
+                spent = 0.0 if folder.has("step") else choice.seconds
+            operator = _operator(options, training, settled, origin)
+            state = train(operator, training, checking, settled, folder, team, show, clock() - begin + spent)
             if team.is_main:
                 _write_results(folder, state)
             team.wait()
         return load(folder.path, operator.network)
+
+
+def _choice(
+    options: Mapping[str, Any],
+    training: Samples,
+    validation: Samples,
+    config: TrainConfig,
+    folder: RunFolder,
+    team: Distributed,
+    progress: Callable[[str], Progress] | None,
+    origin: dict[str, Any],
+) -> Choice:
+    """Trials of the networks that the options leave open, see `training.choose`."""
+    given = {key: value for key, value in options.items() if key != "name"}
+
+    def make(chosen: Mapping[str, Any]) -> Operator:
+        return _operator({"name": "iaenet", **chosen}, training, config, origin)
+
+    trial = config.but(batch_size=config.settled(len(training)).batch_size)
+    chooser = Chooser(make, training, validation, trial, folder, team, progress if team.is_main else None)
+    inputs, outputs = normalizers(training, config)
+    return chooser.choose([(inputs.apply(one), outputs.apply(other)) for one, other in training.stacks], given)
 
 
 def _write_results(folder: RunFolder, state: State) -> None:
@@ -150,12 +181,7 @@ def _split(
 def _operator(
     model: nn.Module | str | Mapping[str, Any], training: Samples, config: TrainConfig, origin: dict[str, Any]
 ) -> Operator:
-    if config.normalize:
-        input_normalizer, output_normalizer = Normalizer.fit(training.stacks)
-    else:
-        input_normalizer, output_normalizer = (
-            Normalizer([0.0] * f.channels, [1.0] * f.channels) for f in training.stacks[0]
-        )
+    input_normalizer, output_normalizer = normalizers(training, config)
     metadata = {
         **origin,
         "trained": describe([given.discretization for given, _ in training.stacks]),
@@ -171,6 +197,14 @@ def _operator(
         torch.manual_seed(derived_seed(config.seed, "weights"))
         network = build(options.pop("name"), scaled, **options)
     return Operator(network.to(training.stacks[0][0].values.dtype), input_normalizer, output_normalizer, metadata)
+
+
+def normalizers(training: Samples, config: TrainConfig) -> tuple[Normalizer, Normalizer]:
+    """Of inputs and outputs, by the statistics of the training samples, or none."""
+    if config.normalize:
+        return Normalizer.fit(training.stacks)
+    first, second = (Normalizer([0.0] * f.channels, [1.0] * f.channels) for f in training.stacks[0])
+    return first, second
 
 
 def _plain(model: nn.Module | str | Mapping[str, Any]) -> Any:
