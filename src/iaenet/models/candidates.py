@@ -59,7 +59,8 @@ def facts_of(data: Sequence[Pair], shape: Sequence[int]) -> Facts:
     grid, latent = Grid(tuple(shape), periodic), LatentGrid(list(shape), periodic)
     given, wanted = (_on_grid([pair[side] for pair in data], latent) for side in (0, 1))
     dim = len(shape)
-    modes = grid.held(BANDS.get(dim, 4))
+    modes = BANDS.get(dim, 4)
+    modes = grid.held(modes // 2 + 1 if dim > 1 and any(periodic) else modes)  # as `preset_sizes` has it
     transform = GridTransform(grid, Trigonometric(modes))
     inputs, outputs = (
         float((values - transform.synthesise(transform.analyse(values))).norm() / values.norm().clamp_min(1e-30))
@@ -98,7 +99,7 @@ def candidates(data: Sequence[Pair]) -> tuple[list[Candidate], Facts]:
     dim, finest = len(shape), min(shape)
     facts = facts_of(data, shape)
     beyond = max(facts.inputs_beyond, facts.outputs_beyond)
-    share = f"{beyond:.0%} of the functions lie beyond {BANDS.get(dim, 4)} harmonics"
+    share = f"{beyond:.0%} of the functions lie beyond the band"
     local = "branches" in rule  # the rule has found a U-Net
     found = [Candidate("U-Net" if local else "spectral", "the inputs need smoothing" if local else "the usual network")]
 
@@ -109,12 +110,13 @@ def candidates(data: Sequence[Pair]) -> tuple[list[Candidate], Facts]:
     if dim == 2 and local:
         wide = [SpectralIAE(Fourier(12), latent=256), SpectralConv(6), GridConv(min(24, finest))]
         add("spectral", "the usual network", wide, width=32, blocks=3)
-    if dim == 2 and not local and beyond > BEYOND and finest >= 24:
+    wraps = any(data[0][0].discretization.periodic)
+    if dim == 2 and not (local or wraps) and beyond > BEYOND and finest >= 24:
         wide = [SpectralIAE(Fourier(20), latent=256), SpectralConv(16), GridConv(16)]
         add("wide band", share, wide, width=32, blocks=2)
-    if dim == 2 and beyond > BEYOND and all(data[0][0].discretization.periodic):
-        narrow = [SpectralIAE(Fourier(12), latent=16, groups=4), SpectralConv(12)]
-        add("whole periods", share, narrow, width=32, blocks=2)
+    if dim == 2 and wraps and beyond > BEYOND and finest >= 24:
+        wide = [SpectralIAE(Fourier(12), latent=16, groups=4), SpectralConv(12)]
+        add("wide band", share, wide, width=32, blocks=2)
     if dim == 2 and not local and beyond > LOCAL:
         add("U-Net", share, [SpectralConv(8), GridUNet(widest=1)], width=48, blocks=1)
     if dim == 1 and beyond > LOCAL and finest >= 128:
