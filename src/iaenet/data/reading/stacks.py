@@ -1,7 +1,7 @@
 """Arrays that hold all samples along one axis, `(samples, ...)`, and the sources that such arrays come from."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,19 +12,10 @@ from iaenet.data.reading.files import missing, refuse_beyond_memory
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.sample_files import ArraySide, ChannelAxis, SampledArray, Slices, assemble
 from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
+from iaenet.data.reading.time_axis import Stack, States, in_time, time_axis
 from iaenet.errors import InvalidInputError
 
 BLOCK = 2**24  # bytes that are read at a time: one sample after the other would open every compressed chunk anew
-
-
-class Stack(Protocol):
-    """An array in a file, of which any part can be read."""
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-    @property
-    def dtype(self) -> np.dtype[Any]: ...
-    def __getitem__(self, index: tuple[slice, ...]) -> NDArray[Any]: ...
 
 
 class Blocks:
@@ -74,6 +65,8 @@ def read_stacks(
     periodic: Periodic = False,
     rule: Rule = "cells",
     units: Mapping[str, str] | None = None,
+    time: str | int | None = None,
+    segment: int | None = None,
     parameters: Mapping[str, Any] | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> Imported:
@@ -84,6 +77,18 @@ def read_stacks(
         if name not in stacks:
             raise missing(file, "array", name, list(stacks))
     lead = picked[0][0].name
+    if time is not None:
+        own, along, step = time_axis(file, stacks, time, lead, sample_axis)
+        moving = {item.name for side in picked for item in side}
+        length = stacks[lead].shape[along]
+        for name in moving:
+            if stacks[name].shape[along : along + 1] != (length,):
+                raise InvalidInputError(
+                    f"{file}: {name!r} of shape {stacks[name].shape} has not the {length} times of {lead!r} along axis "
+                    f"{along}"
+                )
+        stacks = {name: States(stacks[name], own, along) if name in moving else stacks[name] for name in stacks}
+        sample_axis = 0
     count = _count(file, lead, stacks[lead].shape, sample_axis)
     sides = []
     for items, its_coordinates in zip(picked, named, strict=True):
@@ -100,7 +105,7 @@ def read_stacks(
             own = _own_axis(stack.shape, count, shape, sample_axis, len(its_coordinates), channels == "first")
             where.append(stacked(name, stack, sample_axis) if own else shared(name, stack))
         sides.append(ArraySide(file, where, arrays, dim, channels))
-    return assemble(
+    found = assemble(
         lambda sample: f"{file}: sample {sample}",
         count,
         *sides,
@@ -111,6 +116,7 @@ def read_stacks(
         parameters=parameters,
         provenance=provenance or {},
     )
+    return found if time is None else in_time(found, [i // length for i in range(count)], step, segment)
 
 
 def stacked(name: str, stack: Stack, axis: int = 0) -> SampledArray:
