@@ -24,7 +24,8 @@ def evaluate_command(arguments: list[str], progress: Callable[[str], Any]) -> st
         "evaluate",
         "Errors of a trained model on test data: for every resolution, every channel, and as many random points as the "
         "training grid has; with data of trajectories, also over the roll-out. Writes evaluation.json, errors.png "
-        "(error against resolution), samples.png (predictions beside the truth), worst.png (the worst cases) and rollout.png.",
+        "(error against resolution), samples.png (predictions beside the truth), worst.png (the worst cases) and "
+        "rollout.png.",
         EXAMPLES,
     )
     add_data_options(parser, "evaluation")

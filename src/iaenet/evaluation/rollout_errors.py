@@ -154,12 +154,13 @@ def _errors(model: ModelLike, part: Dataset, chains: list[list[int]], count: int
     starts = [chain[0][0] for chain in truth]
     errors, still = [], []
     for step, states in enumerate(rollout(model, starts, len(chains[0]))):
-        wanted = [chain[step][1].to(torch.float64) for chain in truth]
-        errors.append([float(relative_l2(u.to(torch.float64), v)) for u, v in zip(states, wanted, strict=True)])
+        truths = [chain[step][1].to(torch.float64) for chain in truth]
+        errors.append([float(relative_l2(u.to(torch.float64), v)) for u, v in zip(states, truths, strict=True)])
         first = [
-            Field.unchecked(v.discretization, a.values[:, : v.channels]) for a, v in zip(starts, wanted, strict=True)
+            Field.unchecked(v.discretization, a.values[:, : v.channels].double())
+            for a, v in zip(starts, truths, strict=True)
         ]
-        still.append([float(relative_l2(a.to(torch.float64), v)) for a, v in zip(first, wanted, strict=True)])
+        still.append([float(relative_l2(a, v)) for a, v in zip(first, truths, strict=True)])
     return [errors, still]
 
 

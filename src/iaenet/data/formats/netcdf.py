@@ -201,8 +201,8 @@ class _Files:
         def part(state: int) -> tuple["_Transposed", Slices]:
             run, at = self.states[state]
             file = run if self._sample is None else 0
-            axes = {self._sample: run, self._time: at}
-            known = {axis: i for axis, i in axes.items() if axis in self._variable(file, name).dims}
+            axes = [(self._sample, run), (self._time, at)]
+            known = {axis: i for axis, i in axes if axis is not None and axis in self._variable(file, name).dims}
             return self._part(file, name, (*known, *order)), tuple(slice(i, i + 1) for i in known.values())
 
         def read(state: int, slices: Slices) -> NDArray[Any]:

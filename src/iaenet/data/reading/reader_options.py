@@ -53,8 +53,8 @@ def _units(value: Any) -> dict[str, str]:
     return {_word(name): str(unit) for name, unit in dict(value).items()}
 
 
-def _name_or_number(value: Any) -> str | int:
-    return _whole(value) if type(value) is int else _word(value)  # type: ignore[no-any-return]
+def _name_or_number(value: Any) -> Any:
+    return _whole(value) if type(value) is int else _word(value)
 
 
 def _choice(*choices: str) -> Kind:
@@ -198,8 +198,8 @@ OPTIONS = {
         Option(
             "time",
             AXIS,
-            "The dimension of time (netcdf), or the number of that axis or the name of the array of times (npz, mat, "
-            "hdf5): each step from one state to the next is a sample, and a trajectory stays in one split.",
+            "Time, as a dimension of netcdf, or for arrays the number of the axis or the name of the array of times: "
+            "each step from one state to the next is a sample, a trajectory a record (npz, mat, hdf5, netcdf).",
             "none",
             commands=IMPORT,
         ),

@@ -1,7 +1,7 @@
 """Arrays that hold all samples along one axis, `(samples, ...)`, and the sources that such arrays come from."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,20 @@ from iaenet.data.reading.files import missing, refuse_beyond_memory
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.sample_files import ArraySide, ChannelAxis, SampledArray, Slices, assemble
 from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
-from iaenet.data.reading.time_axis import Stack, States, in_time, time_axis
+from iaenet.data.reading.time_axis import States, in_time, time_axis
 from iaenet.errors import InvalidInputError
 
 BLOCK = 2**24  # bytes that are read at a time: one sample after the other would open every compressed chunk anew
+
+
+class Stack(Protocol):
+    """An array in a file, of which any part can be read."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    def __getitem__(self, index: tuple[slice, ...]) -> NDArray[Any]: ...
 
 
 class Blocks:
@@ -105,7 +115,7 @@ def read_stacks(
             own = _own_axis(stack.shape, count, shape, sample_axis, len(its_coordinates), channels == "first")
             where.append(stacked(name, stack, sample_axis) if own else shared(name, stack))
         sides.append(ArraySide(file, where, arrays, dim, channels))
-    found = assemble(
+    imported = assemble(
         lambda sample: f"{file}: sample {sample}",
         count,
         *sides,
@@ -116,7 +126,7 @@ def read_stacks(
         parameters=parameters,
         provenance=provenance or {},
     )
-    return found if time is None else in_time(found, [i // length for i in range(count)], step, segment)
+    return imported if time is None else in_time(imported, [i // length for i in range(count)], step, segment)
 
 
 def stacked(name: str, stack: Stack, axis: int = 0) -> SampledArray:

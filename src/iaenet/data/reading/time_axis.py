@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +12,10 @@ from iaenet.data.reading.imported import Imported, Lazy
 from iaenet.errors import InvalidInputError
 from iaenet.functions.field import Field
 
+if TYPE_CHECKING:
+    from iaenet.data.reading.stacks import Stack
+
 PIECES = 10  # that a single trajectory is cut into, so that there is something to validate and test on
-
-
-class Stack(Protocol):
-    """An array in a file, of which any part can be read."""
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-    @property
-    def dtype(self) -> np.dtype[Any]: ...
-    def __getitem__(self, index: tuple[slice, ...]) -> NDArray[Any]: ...
 
 
 class States:
@@ -33,7 +26,7 @@ class States:
     [[4.0, 5.0], [6.0, 7.0]]
     """
 
-    def __init__(self, stack: Stack, sample_axis: int | None, time_axis: int) -> None:
+    def __init__(self, stack: "Stack", sample_axis: int | None, time_axis: int) -> None:
         self._stack = stack
         self._axes = (sample_axis, time_axis)
         self._times = stack.shape[time_axis]
