@@ -73,8 +73,8 @@ def rollout_table(rows: Sequence[RolloutErrors]) -> str:
 
     >>> print(rollout_table([RolloutErrors("64", 64, 0.5, ((0.1, 0.3), (0.5, 0.7)), (0.2, 0.4))]))
     relative L2 error of the roll-out, mean of 2 trajectories
-    after step       1    2
-    64             0.2  0.6
+    after step        1    2
+    64              0.2  0.6
     standing still  0.2  0.4
     """
     steps = shown_steps(len(rows[0].errors))
