@@ -17,6 +17,7 @@ EXAMPLES = """  iaenet predict RUN --input measurements/ --output predictions/
   iaenet predict RUN --input sensors.csv --coordinates x,y --output map.csv --at 64,64 --picture map.png
   iaenet predict RUN --input new.npz --output new_u.npz --at points.csv
   iaenet predict RUN --input burgers.h5 --split test --resolution 256 --output predicted.h5
+  iaenet predict RUN --input state.npz --steps 50 --output trajectory.nc
   iaenet predict RUN --input plate.vtu --output plate_u.vtu"""
 
 
@@ -43,6 +44,12 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         help="Query points: 256 or 64,64 for a uniform grid over the domain trained on, or a CSV or npz file with "
         "coordinates. Default: at the points of the input.",
     )
+    parser.add_argument(
+        "--steps",
+        type=int,
+        default=1,
+        help="Steps in time, each from the output before it; the state after each is written. Default 1.",
+    )
     parser.add_argument("--picture", type=str | None, default=None, help="PNG to draw of some samples. Default: none.")
     parser.add_argument(
         "--format", type=str | None, default=None, help="Of the input, as for `iaenet import`. Default: by its name."
@@ -62,6 +69,8 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
     given = parser.parse_args(arguments)
     if not Path(given.run, "checkpoints").is_dir():
         raise InvalidInputError(f"{given.run} is no training run; `iaenet train` makes one")
+    if given.steps < 1:
+        raise InvalidInputError(f"--steps {given.steps}: a roll-out has at least 1 step")
     check_source(given.input)
     if isinstance(given.at, str):
         existing(given.at)
@@ -77,6 +86,7 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         given.input,
         given.output,
         at=given.at,
+        steps=given.steps,
         picture=given.picture,
         format=given.format,
         output_format=given.output_format,

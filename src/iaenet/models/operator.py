@@ -12,6 +12,7 @@ from iaenet.functions.field import Field
 from iaenet.functions.normalizer import Normalizer
 from iaenet.models.inference import infer
 from iaenet.models.registry import model_class, name_of
+from iaenet.models.rollout import rollout
 
 FORMAT = 3  # of the document: networks of 0.1, which had none, are others under the same names
 FEW_SIZES = 16  # numbers of points that are listed one by one
@@ -55,6 +56,10 @@ class Operator(nn.Module):
         Evaluation mode, no gradients, in the network's precision and on its device; the results are on the CPU.
         """
         return infer(self, field, at)
+
+    def rollout(self, field: Any, steps: int, at: Discretization | None = None) -> list[Any]:
+        """The states after 1, .., steps applications to its own output, see `iaenet.models.rollout.rollout`."""
+        return rollout(self, field, steps, at)
 
     def to_json(self) -> dict[str, Any]:
         """All but the weights, as JSON."""

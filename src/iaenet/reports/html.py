@@ -12,6 +12,7 @@ import jinja2
 import iaenet
 from iaenet.data.atomic import replacing
 from iaenet.errors import CorruptFileError, InvalidInputError
+from iaenet.evaluation.rollout_errors import shown_steps
 from iaenet.reports.plots import png
 from iaenet.reports.result_plots import draw_comparison
 from iaenet.training.run_folder import RunFolder
@@ -19,6 +20,7 @@ from iaenet.training.run_folder import RunFolder
 PICTURES = {
     "certificate/certificate.png": "Mismatch between grids",
     "evaluation/errors.png": "Error against resolution",
+    "evaluation/rollout.png": "Error after each step of the roll-out",
     "evaluation/samples.png": "Samples: input, truth, prediction, difference",
     "evaluation/worst.png": "The worst cases",
     "curves.png": "Training",
@@ -39,8 +41,14 @@ class Page:
     seconds: str = ""
     best: dict[str, Any] | None = None
     rows: list[dict[str, Any]] = field(default_factory=list)
+    rollout: list[dict[str, Any]] = field(default_factory=list)
     certificate: dict[str, Any] | None = None
     pictures: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def steps(self) -> list[int]:
+        """The steps of the roll-out that are shown."""
+        return shown_steps(max((len(row["mean"]) for row in self.rollout), default=0))
 
     @property
     def errors(self) -> dict[str, str]:
@@ -93,6 +101,7 @@ def _page(run: Path, number: int) -> Page:
         seconds=_seconds(run / "log.jsonl"),
         best=metrics.get("best"),
         rows=(evaluation or {}).get("rows", []),
+        rollout=(evaluation or {}).get("rollout", []),
         certificate=certificate,
         pictures=[(text, _embedded(run / name)) for name, text in PICTURES.items() if (run / name).is_file()],
     )

@@ -21,6 +21,7 @@ from iaenet.evaluation.input_checks import InputChecks, channels_of
 from iaenet.evaluation.predict import Target, predictions, targets
 from iaenet.functions.field import Field
 from iaenet.models.operator import Operator
+from iaenet.models.rollout import next_input
 from iaenet.reports.plots import Panel, draw_panels, save
 
 DRAWN = 3  # samples in a picture
@@ -32,6 +33,7 @@ def predict_files(
     output: str | Path,
     *,
     at: str | Path | int | tuple[int, ...] | None = None,
+    steps: int = 1,
     picture: str | Path | None = None,
     format: str | None = None,
     output_format: str | None = None,
@@ -42,7 +44,8 @@ def predict_files(
     """Predict from the inputs in `source`, write `output`, and tell what was written, with notes on what to mind.
 
     at: a grid such as 256 or (64, 64), or a CSV or npz file with coordinates. Default: the input's own points.
-    picture: PNG to draw of some samples. Default: none.
+    steps: in time, each from the model's output before it, all of which are written. Default 1.
+    picture: PNG to draw of some samples, with the last step of each. Default: none.
     format, output_format: Default: by the names of the files, see `read_inputs` and `data.writing.target.choose`.
     origin: what the output should say of where it comes from, beside the input.
     options: how to read the input, see `iaenet.data.reading.reader_options`.
@@ -68,10 +71,12 @@ def predict_files(
     if picture is not None:
         _check_picture(Path(picture), Path(output))
     given, where = _read(operator, source, kind, at, target.format.name == DATA, options)
+    if steps < 1:
+        raise InvalidInputError(f"a roll-out has at least 1 step, got {steps}")
     count = len(given.fields)
-    if count > 1 and not target.folder and target.format.write is None:
+    if count * steps > 1 and not target.folder and target.format.write is None:
         raise InvalidInputError(
-            f"{output}: {count} samples, but a {target.suffix} file holds one; give the name of a folder"
+            f"{output}: {count * steps} functions, but a {target.suffix} file holds one; give the name of a folder"
         )
     outputs = channels_of(operator, "outputs")
     checks, seen = InputChecks(operator), Seen(outputs)
@@ -81,11 +86,16 @@ def predict_files(
     def samples() -> Iterator[Sample]:
         made = predictions(operator, given.fields, where, checks, given.where)
         for i, (start, end) in enumerate(made):
-            seen.add(end)
-            if i in drawn:
-                rows[given.names[i]] = _panels("input", given.channels, start) + _panels("predicted", outputs, end)
+            states = [end] if steps == 1 else [end, *operator.rollout(next_input(end, start), steps - 1)]
             own = end.discretization is start.discretization
-            yield Sample(given.names[i], start, end, given.mesh(i) if own and given.mesh is not None else None)
+            mesh = given.mesh(i) if own and given.mesh is not None else None
+            for step, state in enumerate(states):
+                seen.add(state)
+                name = given.names[i] if steps == 1 else f"{given.names[i]}_step{step + 1:0{len(str(steps))}}"
+                yield Sample(name, start, state, mesh)
+            if i in drawn:
+                panels = _panels("input", given.channels, start)
+                rows[given.names[i]] = panels + _panels("predicted", outputs, states[-1])
             if progress is not None:
                 progress(i + 1, count)
 
@@ -98,7 +108,7 @@ def predict_files(
             coordinate_names(given.coordinates, given.fields[0].discretization.dim, outputs),
             suffix=target.suffix,
             origin={"input": str(source), **(origin or {})},
-            splits=given.splits or ["test"] * count,
+            splits=[split for split in given.splits or ["test"] * count for _ in range(steps)],
             along=given.options.get("sample") or "sample",
             delimiter=given.options.get("delimiter") or ",",
         ),

@@ -3,6 +3,7 @@
 import copy
 import hashlib
 from collections.abc import Sequence
+from itertools import pairwise
 
 import torch
 
@@ -42,6 +43,8 @@ class Samples:
             self.stacks.append((given, wanted))
             for row, i in enumerate(group):
                 self._home[i] = number, row
+        chains = pairs.trajectories if isinstance(pairs, Dataset) else []
+        self._next = {i: after for chain in chains for i, after in pairwise(chain)}  # the sample one step later
 
     def __len__(self) -> int:
         return len(self._home)
@@ -61,6 +64,26 @@ class Samples:
             stack, row = self._home[i]
             rows.setdefault(stack, []).append(row)
         return [(_rows(self.stacks[s][0], chosen), _rows(self.stacks[s][1], chosen)) for s, chosen in rows.items()]
+
+    @property
+    def in_time(self) -> bool:
+        """Whether some samples follow others in time."""
+        return bool(self._next)
+
+    def chains(self, indices: Sequence[int], steps: int) -> list[tuple[Field, list[Field]]]:
+        """Inputs, and their outputs after 1, 2, .. steps as far as trajectories go, batched where that is alike."""
+        groups: dict[tuple[int, ...], list[Indices]] = {}
+        for i in indices:
+            chain = [i]
+            while len(chain) < steps and chain[-1] in self._next:
+                chain.append(self._next[chain[-1]])
+            groups.setdefault(tuple(self._home[each][0] for each in chain), []).append(chain)
+        found = []
+        for stacks, members in groups.items():
+            rows = [[self._home[i][1] for i in step] for step in zip(*members, strict=True)]
+            outputs = [_rows(self.stacks[s][1], chosen) for s, chosen in zip(stacks, rows, strict=True)]
+            found.append((_rows(self.stacks[stacks[0]][0], rows[0]), outputs))
+        return found
 
     @property
     def content(self) -> str:

@@ -12,7 +12,7 @@ from iaenet.typed import typed
 LR = 0.003  # where none is given
 PER_STEP, SMALLEST_BATCH, LARGEST_BATCH = 50, 4, 20  # steps of an epoch, and bounds, where no batch size is given
 # What numbers must be; the rest may be anything of its type.
-POSITIVE = ("epochs", "epochs_per_resolution", "schedule.factor")
+POSITIVE = ("epochs", "epochs_per_resolution", "schedule.factor", "augment.steps")
 NOT_NEGATIVE = (
     "batch_size",
     "optimizer.lr",
@@ -21,6 +21,7 @@ NOT_NEGATIVE = (
     "schedule.patience",
     "augment.weight",
     "augment.query_points",
+    "augment.noise",
     "optimizer.clip",
     "optimizer.ema",
     "patience",
@@ -160,6 +161,11 @@ class AugmentConfig(Options):
             odd-reflect (x to -x, and values change sign), transpose (swap the two axes). Default none.
         query_points: learn from so many of an output's points at a time, others at each step; 0 for all. For fine
             meshes, and networks that can be evaluated at any points. Default 0.
+        noise: standard deviation of random numbers that are added to the inputs, in units of each channel's own; it
+            teaches a model of time steps to bear its own errors. Default 0.
+        steps: of trajectories, learn from so many steps ahead, each from the model's own output before it. Default 1.
+        push_forward: with several steps, take the gradient of the first and of the last one alone, and none through the
+            steps between: half the memory, and time. Default false.
     """
 
     weight: float = 0.0
@@ -168,12 +174,21 @@ class AugmentConfig(Options):
     draw: Literal["one", "all"] = "one"
     symmetries: list[Literal["shift", "reflect", "odd-reflect", "transpose"]] = field(default_factory=list)
     query_points: int = 0
+    noise: float = 0.0
+    steps: int = 1
+    push_forward: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
         super().__post_init__()
         if any(size < 2 for size in self.sizes) or any(count < 1 for count in self.points):
             raise InvalidInputError(f"augment: no grid of {self.sizes} or {self.points} points can be made")
+        if self.steps > 1 and (self.weight or self.symmetries or self.query_points):
+            raise InvalidInputError(
+                "augment.steps goes with noise alone: leave weight, symmetries and query_points out"
+            )
+        if self.push_forward and self.steps < 2:
+            raise InvalidInputError("augment.push_forward is for augment.steps of 2 or more")
 
 
 @dataclass(frozen=True)

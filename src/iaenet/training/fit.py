@@ -92,6 +92,11 @@ def fit(
     with _threads(config.threads), tempfile.TemporaryDirectory() as spare, team.naming_the_lost():
         folder = RunFolder(run or spare)
         training, checking = Samples(pairs), Samples(held)
+        if config.augment.steps > 1 and not training.in_time:
+            raise InvalidInputError(
+                f"augment.steps is {config.augment.steps}, but no sample follows another in time: data need "
+                "trajectories, as of `iaenet generate PROBLEM --steps 50` or `iaenet import FORMAT FILE --time t`"
+            )
         known = dict(origin["data"] or {"content": training.content})
         known |= {} if validation is None else {"validation": checking.content}
         resolved = {**known, "model": _plain(model), **dataclasses.asdict(config)}

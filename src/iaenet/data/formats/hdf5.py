@@ -36,6 +36,8 @@ def read_hdf5(
     periodic: Periodic = False,
     rule: Rule = "cells",
     units: Mapping[str, str] | None = None,
+    time: str | int | None = None,
+    segment: int | None = None,
 ) -> Imported:
     """Pairs from data sets `(samples, s1, ..., sd)`, or from groups that hold one sample each.
 
@@ -74,9 +76,13 @@ def read_hdf5(
             periodic=periodic,
             rule=rule,
             units=units,
+            time=time,
+            segment=segment,
             parameters=parameters,
             provenance=provenance,
         )
+    if time is not None:
+        raise InvalidInputError(f"{path}: --time is for stacked arrays; with --groups write a file for each group")
     samples = arrays
     named = [name_list(coordinates), name_list(output_coordinates if output_coordinates is not None else coordinates)]
     sides = [

@@ -40,6 +40,8 @@ def read_matlab(
     periodic: Periodic = False,
     rule: Rule = "cells",
     units: Mapping[str, str] | None = None,
+    time: str | int | None = None,
+    segment: int | None = None,
 ) -> Imported:
     """Pairs from the arrays of a `.mat` file, with the axes that MATLAB shows: `size(a)` is `(samples, s1, ..., sd)`.
 
@@ -69,6 +71,8 @@ def read_matlab(
         periodic=periodic,
         rule=rule,
         units=units,
+        time=time,
+        segment=segment,
         provenance={"reader": "mat", "source": str(file), "bytes": file.stat().st_size},
     )
 

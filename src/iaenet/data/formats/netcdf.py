@@ -16,6 +16,7 @@ from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.sample_files import ArraySide, SampledArray, Slices, assemble
 from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
 from iaenet.data.reading.stacks import Blocks
+from iaenet.data.reading.time_axis import even_step, in_time
 from iaenet.data.writing.output import Output, Sample
 from iaenet.data.writing.stacked import POINTS, ROWS, Named, sample_arrays, stacked
 from iaenet.errors import InvalidInputError
@@ -34,6 +35,8 @@ def read_netcdf(
     periodic: Periodic = False,
     rule: Rule = "cells",
     units: Mapping[str, str] | None = None,
+    time: str | int | None = None,
+    segment: int | None = None,
 ) -> Imported:
     """Pairs from variables whose dimensions have names: the dimensions of the coordinates are space.
 
@@ -43,7 +46,9 @@ def read_netcdf(
         channels, of which `u[0]`, `u[0:3]` take some.
     sample: the dimension of samples. Default None: each file is one sample, and `path` may be a folder of them.
     units: Default: the attribute `units` of the variable.
-    bounds, periodic, rule: as for `read_npz`.
+    time: the dimension of time: samples are the steps from each state to the next, and records the trajectories, one
+        for each entry of `sample` or for each file. Variables without it are the same at all times. Default none.
+    segment, bounds, periodic, rule: as for `read_npz`.
 
     Packed values are unpacked (`scale_factor`, `add_offset`); a missing value is refused as NaN, with its
     sample and point. Times stay the numbers that they are stored as.
@@ -51,11 +56,12 @@ def read_netcdf(
     files = files_in(path, SUFFIXES)
     if sample is not None and len(files) > 1:
         raise InvalidInputError(f"{path}: one file has the dimension of samples, but there are {len(files)} files")
-    source = _Files(files, sample)
-    count = len(files) if sample is None else source.open(0).sizes[sample]
+    source = _Files(files, sample, None if time is None else str(time))
+    count = source.count if time is None else len(source.states)
 
     def where(index: int) -> str:
-        return str(files[index]) if sample is None else f"{files[0]}: sample {index}"
+        run, at = (index, "") if time is None else (source.states[index][0], f", time {source.states[index][1]}")
+        return f"{files[run]}{at}" if sample is None else f"{files[0]}: sample {run}{at}"
 
     where_is = name_list(coordinates)
     space = source.space(where_is)
@@ -70,7 +76,7 @@ def read_netcdf(
     items = [*source.chosen(inputs, "inputs"), *source.chosen(outputs, "outputs")]
     known = {item.name: source.open(0)[item.name].attrs.get("units") for item in items}
     found = {name: unit for name, unit in known.items() if isinstance(unit, str)} | dict(units or {})
-    return assemble(
+    imported = assemble(
         where,
         count,
         *sides,
@@ -84,12 +90,13 @@ def read_netcdf(
             "bytes": sum(file.stat().st_size for file in files),
         },
     )
+    return imported if time is None else in_time(imported, [run for run, _ in source.states], source.step(), segment)
 
 
 class _Files:
     """The variables of all files, one of which is open at a time."""
 
-    def __init__(self, files: list[Path], sample: str | None) -> None:
+    def __init__(self, files: list[Path], sample: str | None, time: str | None = None) -> None:
         self._xarray = required("xarray", "netcdf")
         required("h5netcdf", "netcdf")
         self._files = files
@@ -97,6 +104,24 @@ class _Files:
         self._open: tuple[int, Any] | None = None
         if sample is not None and sample not in self.open(0).sizes:
             raise missing(files[0], "dimension", sample, [str(name) for name in self.open(0).sizes])
+        self._time = time
+        self.count = len(files) if sample is None else self.open(0).sizes[sample]
+        self.states: list[tuple[int, int]] = []  # trajectory and time of each, with a dimension of time
+        for run in range(self.count if time is not None else 0):
+            file = run if sample is None else 0
+            if time not in self.open(file).sizes:
+                raise missing(files[file], "dimension", str(time), [str(name) for name in self.open(file).sizes])
+            self.states += [(run, i) for i in range(self.open(file).sizes[time])]
+
+    def step(self) -> float:
+        """Between two times, by the variable of that name; 1 if there is none."""
+        steps = []
+        for index, file in enumerate(self._files):
+            found = self.open(index).variables
+            steps.append(even_step(file, np.asarray(found[self._time].values, float)) if self._time in found else 1.0)
+            if steps[-1] != steps[0]:
+                raise InvalidInputError(f"{file}: a time step of {steps[-1]}, but {self._files[0]} has {steps[0]}")
+        return steps[0]
 
     def open(self, index: int) -> Any:
         """The dataset of a file, read lazily; its parts in other files are refused."""
@@ -120,8 +145,8 @@ class _Files:
         return chosen(names, role, [str(name) for name in self.open(0).variables])
 
     def dimensions(self, name: str) -> tuple[str, ...]:
-        """The dimensions of a variable, without that of samples."""
-        return tuple(each for each in self._variable(0, name).dims if each != self._sample)
+        """The dimensions of a variable, without those of samples and time."""
+        return tuple(each for each in self._variable(0, name).dims if each not in (self._sample, self._time))
 
     def space(self, coordinates: list[str]) -> tuple[str, ...]:
         """The dimensions of space: one for each coordinate, or the same ones for all."""
@@ -145,8 +170,11 @@ class _Files:
             raise InvalidInputError(
                 f"{self._files[0]}: variable {name}({', '.join(first.dims)}) needs the dimensions {', '.join(space)}"
             )
-        others = tuple(each for each in first.dims if each not in space and each != self._sample) if fill else ()
+        others = tuple(each for each in first.dims if each not in (*space, self._sample, self._time)) if fill else ()
         order = (*space, *others)
+        if self._time is not None:
+            moves = fill or len(self._files) > 1 or {self._sample, self._time} & set(first.dims)
+            return self._in_time(name, order) if moves else self._shared(name, order)
         if self._sample is None:
 
             def read(sample: int, slices: Slices) -> NDArray[Any]:
@@ -158,11 +186,35 @@ class _Files:
                 raise InvalidInputError(
                     f"{self._files[0]}: variable {name}({', '.join(first.dims)}) lacks the dimension {self._sample}"
                 )
-            whole = self._part(0, name, order)
-            values = whole[(slice(None),) * len(order)]
-            return SampledArray(name, lambda _: whole.shape, first.dtype, lambda _, slices: values[slices], shared=True)
+            return self._shared(name, order)
         stack = self._part(0, name, (self._sample, *order))
         return SampledArray(name, lambda _: stack.shape[1:], first.dtype, Blocks(stack, 0).read)
+
+    def _shared(self, name: str, order: tuple[str, ...]) -> SampledArray:
+        whole = self._part(0, name, order)
+        values = whole[(slice(None),) * len(order)]
+        return SampledArray(name, lambda _: whole.shape, whole.dtype, lambda _, slices: values[slices], shared=True)
+
+    def _in_time(self, name: str, order: tuple[str, ...]) -> SampledArray:
+        """A variable with an entry for each state; one without time is the same at all times of a trajectory."""
+
+        def part(state: int) -> tuple["_Transposed", Slices]:
+            run, at = self.states[state]
+            file = run if self._sample is None else 0
+            axes = [(self._sample, run), (self._time, at)]
+            known = {axis: i for axis, i in axes if axis is not None and axis in self._variable(file, name).dims}
+            return self._part(file, name, (*known, *order)), tuple(slice(i, i + 1) for i in known.values())
+
+        def read(state: int, slices: Slices) -> NDArray[Any]:
+            stack, entry = part(state)
+            found: NDArray[Any] = stack[(*entry, *slices)]
+            return found.reshape(found.shape[len(entry) :])
+
+        def shape(state: int) -> tuple[int, ...]:
+            stack, entry = part(state)
+            return stack.shape[len(entry) :]
+
+        return SampledArray(name, shape, self._variable(0, name).dtype, read)
 
     def _part(self, index: int, name: str, order: tuple[str, ...]) -> "_Transposed":
         return _Transposed(self._files[index], name, lambda: self._variable(index, name).transpose(*order))

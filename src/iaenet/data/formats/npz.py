@@ -36,6 +36,8 @@ def read_npz(
     periodic: Periodic = False,
     rule: Rule = "cells",
     units: Mapping[str, str] | None = None,
+    time: str | int | None = None,
+    segment: int | None = None,
 ) -> Imported:
     """Pairs from arrays `(samples, s1, ..., sd)` or `(samples, s1, ..., sd, c)` of an archive.
 
@@ -50,6 +52,9 @@ def read_npz(
     periodic: one flag, or one for each axis. Default False.
     rule: weights of point sets, "cells" (default) or "monte-carlo".
     units: of arrays or channels by name. Default "1".
+    time: an axis of time, by its number or by the name of an array of times: samples are then the steps from each state
+        to the next, and records the trajectories along the axis of samples, if that is another. Default none.
+    segment: cuts trajectories into records of so many steps. Default: none; a tenth of a single trajectory.
 
     Arrays are read whole, when first needed.
 
@@ -76,6 +81,8 @@ def read_npz(
         periodic=periodic,
         rule=rule,
         units=units,
+        time=time,
+        segment=segment,
         provenance={"reader": "npz", "source": str(file), "bytes": file.stat().st_size},
     )
 

@@ -19,6 +19,12 @@ PROBLEMS: "LazyRegistry[type[Problem]]" = LazyRegistry(
         "airfoil": ("airfoil:Airfoil", "flow around a Joukowsky profile: domain and angle -> pressure and velocity"),
         "bodies": ("bodies:Bodies", "flow around an ellipsoid in space: surface -> pressure on it, or flow around it"),
         "laplace-ring": ("laplace_ring:LaplaceRing", "Laplace's equation in a ring: boundary values -> solution"),
+        "navier-stokes": ("navier_stokes:NavierStokes", "flow in a periodic square: vorticity -> vorticity later"),
+        "kuramoto-sivashinsky": (
+            "kuramoto_sivashinsky:KuramotoSivashinsky",
+            "chaos on a periodic line: state -> state a while later",
+        ),
+        "heat": ("heat:Heat", "heat in an insulated cube (3-D): conductivity and heating -> temperature"),
         "fetal-ecg": ("fetal_ecg:FetalECG", "electrocardiogram: mixture -> (maternal, fetal)"),
     },
 )

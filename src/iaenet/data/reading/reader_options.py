@@ -53,6 +53,10 @@ def _units(value: Any) -> dict[str, str]:
     return {_word(name): str(unit) for name, unit in dict(value).items()}
 
 
+def _name_or_number(value: Any) -> Any:
+    return _whole(value) if type(value) is int else _word(value)
+
+
 def _choice(*choices: str) -> Kind:
     return Kind(f"{{{','.join(choices)}}}", f"one of {', '.join(choices)}", lambda v: choices[choices.index(v)], True)
 
@@ -65,6 +69,7 @@ PAIRS = Kind("[[LOW,HIGH],...]", "pairs of numbers, one for each axis, as [[0,1]
 FLAG = Kind("true|false", "true or false", _flag)
 FLAGS = Kind("true|false|[true,...]", "true or false, or a list of them, one for each axis", _one_or_each(_flag))
 NUMBER = Kind("N", "a whole number", _whole)
+AXIS = Kind("NAME|N", "a name, or the number of an axis", _name_or_number, True)
 NUMBER_OR_LIST = Kind("N|N,...", "a whole number, or several with commas between them", _one_or_each(_whole))
 NUMBERS = Kind("N,...", "whole numbers with commas between them", _each(_whole))
 UNITS = Kind("{NAME: UNIT,...}", "units by name, as {u: m/s, p: Pa}", _units)
@@ -189,6 +194,22 @@ OPTIONS = {
             f"Which axis of an array counts samples; -1 is the last {ARRAYS}.",
             "0",
             remembered=True,
+        ),
+        Option(
+            "time",
+            AXIS,
+            "Time, as a dimension of netcdf, or for arrays the number of the axis or the name of the array of times: "
+            "each step from one state to the next is a sample, a trajectory a record (npz, mat, hdf5, netcdf).",
+            "none",
+            commands=IMPORT,
+        ),
+        Option(
+            "segment",
+            NUMBER,
+            "With --time: cut trajectories into parts of so many steps, each in one split, with one step left out "
+            "between them (npz, mat, hdf5, netcdf).",
+            "whole trajectories; a tenth where there is one",
+            commands=IMPORT,
         ),
         Option(
             "groups",

@@ -12,6 +12,7 @@ from iaenet.data.reading.files import missing, refuse_beyond_memory
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.sample_files import ArraySide, ChannelAxis, SampledArray, Slices, assemble
 from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
+from iaenet.data.reading.time_axis import States, in_time, time_axis
 from iaenet.errors import InvalidInputError
 
 BLOCK = 2**24  # bytes that are read at a time: one sample after the other would open every compressed chunk anew
@@ -74,6 +75,8 @@ def read_stacks(
     periodic: Periodic = False,
     rule: Rule = "cells",
     units: Mapping[str, str] | None = None,
+    time: str | int | None = None,
+    segment: int | None = None,
     parameters: Mapping[str, Any] | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> Imported:
@@ -84,6 +87,18 @@ def read_stacks(
         if name not in stacks:
             raise missing(file, "array", name, list(stacks))
     lead = picked[0][0].name
+    if time is not None:
+        own, along, step = time_axis(file, stacks, time, lead, sample_axis)
+        moving = {item.name for side in picked for item in side}
+        length = stacks[lead].shape[along]
+        for name in moving:
+            if stacks[name].shape[along : along + 1] != (length,):
+                raise InvalidInputError(
+                    f"{file}: {name!r} of shape {stacks[name].shape} has not the {length} times of {lead!r} along axis "
+                    f"{along}"
+                )
+        stacks = {name: States(stacks[name], own, along) if name in moving else stacks[name] for name in stacks}
+        sample_axis = 0
     count = _count(file, lead, stacks[lead].shape, sample_axis)
     sides = []
     for items, its_coordinates in zip(picked, named, strict=True):
@@ -100,7 +115,7 @@ def read_stacks(
             own = _own_axis(stack.shape, count, shape, sample_axis, len(its_coordinates), channels == "first")
             where.append(stacked(name, stack, sample_axis) if own else shared(name, stack))
         sides.append(ArraySide(file, where, arrays, dim, channels))
-    return assemble(
+    imported = assemble(
         lambda sample: f"{file}: sample {sample}",
         count,
         *sides,
@@ -111,6 +126,7 @@ def read_stacks(
         parameters=parameters,
         provenance=provenance or {},
     )
+    return imported if time is None else in_time(imported, [i // length for i in range(count)], step, segment)
 
 
 def stacked(name: str, stack: Stack, axis: int = 0) -> SampledArray:
