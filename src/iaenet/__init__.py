@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from iaenet.nn.branches import Fourier, GridConv, GridUNet, PointIAE, SpectralConv, SpectralIAE, Wavelet, branch
     from iaenet.nn.iae import IAE
     from iaenet.reports.predict_files import predict_files
+    from iaenet.training.batches import collate
     from iaenet.training.config import TrainConfig
     from iaenet.training.fit import fit, load
 
@@ -59,6 +60,7 @@ _HOME = {
     "Wavelet": "nn.branches",
     "branch": "nn.branches",
     "certify": "evaluation.certify",
+    "collate": "training.batches",
     "evaluate": "evaluation.evaluate",
     "fit": "training.fit",
     "generate": "data.generate",
@@ -100,6 +102,7 @@ __all__ = [
     "Wavelet",
     "branch",
     "certify",
+    "collate",
     "evaluate",
     "fit",
     "generate",
