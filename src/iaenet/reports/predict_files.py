@@ -84,8 +84,9 @@ def predict_files(
             seen.add(end)
             if i in drawn:
                 rows[given.names[i]] = _panels("input", given.channels, start) + _panels("predicted", outputs, end)
-            own = end.discretization is start.discretization
-            yield Sample(given.names[i], start, end, given.mesh(i) if own and given.mesh is not None else None)
+            mesh = given.mesh(i) if given.mesh is not None and end.discretization is start.discretization else None
+            whole = mesh is not None and len(mesh.points) == end.discretization.n  # no point without a value left out
+            yield Sample(given.names[i], start, end, mesh if whole else None)
             if progress is not None:
                 progress(i + 1, count)
 

@@ -139,7 +139,10 @@ def _split(
     if validation is not None:
         return pairs, validation, origin
     if len(set(records)) < 2:
-        raise InvalidInputError(f"{len(set(records))} training sample(s) leave none to validate on; give validation=")
+        how = "give validation="
+        if len(pairs) > 1:  # samples of one record
+            how = "import the record with --split time, which cuts it in time, or more records; in Python, " + how
+        raise InvalidInputError(f"{len(set(records))} training record or sample leaves none to validate on; {how}")
     splits = split_records(records, (0.9, 0.1, 0))  # whole records: windows of one signal stay together
     keep, away = ([i for i, name in enumerate(splits) if name == part] for part in ("train", "validation"))
     if isinstance(pairs, Dataset):

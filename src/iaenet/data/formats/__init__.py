@@ -17,6 +17,7 @@ FORMATS: "LazyRegistry[Format]" = LazyRegistry(
     {
         "csv": ("csv_folder:FORMAT", "a folder of CSV files, a sample each: a row for each point"),
         "npz": ("npz:FORMAT", "NumPy archive: arrays with all samples"),
+        "pt": ("torch_tensors:FORMAT", "PyTorch file: tensors with all samples, or a list with a dict for each"),
         "mat": ("matlab:FORMAT", "MATLAB file of any version: arrays with all samples"),
         "hdf5": ("hdf5:FORMAT", "HDF5: data sets with all samples, or a group for each"),
         "pdebench": ("pdebench:FORMAT", "HDF5 as PDEBench lays it out"),

@@ -125,7 +125,7 @@ class Option:
         return f"{self.text} Default: {default}."
 
 
-ARRAYS = "(npz, mat, hdf5)"
+ARRAYS = "(npz, mat, hdf5, pt)"
 IMPORT, PREDICT = ("import",), ("predict",)
 OPTIONS = {
     option.name: option
@@ -152,7 +152,7 @@ OPTIONS = {
         Option(
             "output_coordinates",
             NAMES,
-            "Coordinates of the output, if it has points of its own (npz, mat, hdf5, csv).",
+            "Coordinates of the output, if it has points of its own (npz, mat, hdf5, pt, csv).",
             "those of the input",
             commands=IMPORT,
         ),
@@ -171,6 +171,19 @@ OPTIONS = {
             "cells; mesh for mesh, which alone has it",
             remembered=True,
         ),
+        Option(
+            "missing",
+            _choice("refuse", "drop"),
+            "What to do about values that are NaN or missing: drop leaves their points out, sample by sample.",
+            "refuse, at the first of them",
+            remembered=True,
+        ),
+        Option(
+            "skip_bad",
+            FLAG,
+            "Leave out files, records and samples that cannot be used, and list them at the end.",
+            "false, the first of them is an error",
+        ),
         Option("units", UNITS, "Units by name of array or channel.", "those in the file, or 1", commands=IMPORT),
         Option(
             "dim",
@@ -188,6 +201,14 @@ OPTIONS = {
             NUMBER,
             f"Which axis of an array counts samples; -1 is the last {ARRAYS}.",
             "0",
+            remembered=True,
+        ),
+        Option(
+            "grid",
+            _choice("closed", "left", "centres"),
+            "Where the points of a grid without coordinates lie: closed, i/(n-1) of a side, or i/n if it is periodic; "
+            f"left, i/n; centres, (i+1/2)/n {ARRAYS}.",
+            "closed, and a line that says so",
             remembered=True,
         ),
         Option(
