@@ -4,8 +4,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from iaenet.data.array_pairs import from_arrays
     from iaenet.data.dataset import Dataset, load_dataset
     from iaenet.data.file_writer import write_dataset
+    from iaenet.data.formats.csv_folder import read_csv_folder
+    from iaenet.data.formats.fecgsyndb import read_fecgsyndb
+    from iaenet.data.formats.hdf5 import read_hdf5
+    from iaenet.data.formats.labelled_data import from_xarray
+    from iaenet.data.formats.matlab import read_matlab
+    from iaenet.data.formats.meshes import read_meshes
+    from iaenet.data.formats.netcdf import read_netcdf
+    from iaenet.data.formats.npz import read_npz
+    from iaenet.data.formats.pdebench import read_pdebench
+    from iaenet.data.formats.torch_tensors import read_torch
+    from iaenet.data.formats.wfdb_records import read_wfdb
+    from iaenet.data.formats.zarr_store import read_zarr
     from iaenet.data.generate import generate
     from iaenet.data.import_files import import_data
     from iaenet.errors import CorruptFileError, DivergedError, InvalidInputError
@@ -53,9 +66,9 @@ _HOME = {
     "Operator": "models.operator",
     "PointIAE": "nn.branches",
     "Projection": "functions.projection",
-    "TrainConfig": "training.config",
     "SpectralConv": "nn.branches",
     "SpectralIAE": "nn.branches",
+    "TrainConfig": "training.config",
     "VectorToFunction": "models.heads",
     "Wavelet": "nn.branches",
     "branch": "nn.branches",
@@ -63,6 +76,8 @@ _HOME = {
     "collate": "training.batches",
     "evaluate": "evaluation.evaluate",
     "fit": "training.fit",
+    "from_arrays": "data.array_pairs",
+    "from_xarray": "data.formats.labelled_data",
     "generate": "data.generate",
     "import_data": "data.import_files",
     "interpolate": "functions.interpolate",
@@ -70,6 +85,17 @@ _HOME = {
     "load_dataset": "data.dataset",
     "predict": "evaluation.predict",
     "predict_files": "reports.predict_files",
+    "read_csv_folder": "data.formats.csv_folder",
+    "read_fecgsyndb": "data.formats.fecgsyndb",
+    "read_hdf5": "data.formats.hdf5",
+    "read_matlab": "data.formats.matlab",
+    "read_meshes": "data.formats.meshes",
+    "read_netcdf": "data.formats.netcdf",
+    "read_npz": "data.formats.npz",
+    "read_pdebench": "data.formats.pdebench",
+    "read_torch": "data.formats.torch_tensors",
+    "read_wfdb": "data.formats.wfdb_records",
+    "read_zarr": "data.formats.zarr_store",
     "relative_l2": "functions.metrics",
     "write_dataset": "data.file_writer",
 }
@@ -105,6 +131,8 @@ __all__ = [
     "collate",
     "evaluate",
     "fit",
+    "from_arrays",
+    "from_xarray",
     "generate",
     "import_data",
     "interpolate",
@@ -112,6 +140,17 @@ __all__ = [
     "load_dataset",
     "predict",
     "predict_files",
+    "read_csv_folder",
+    "read_fecgsyndb",
+    "read_hdf5",
+    "read_matlab",
+    "read_meshes",
+    "read_netcdf",
+    "read_npz",
+    "read_pdebench",
+    "read_torch",
+    "read_wfdb",
+    "read_zarr",
     "relative_l2",
     "write_dataset",
 ]

@@ -11,7 +11,8 @@ from iaenet.data.atomic import check_folder
 from iaenet.data.formats import DATA, FORMATS
 from iaenet.data.import_files import import_data
 from iaenet.data.reading.files import existing
-from iaenet.data.reading.reader_options import FLAG, Option, options_of
+from iaenet.data.reading.option_kinds import FLAG
+from iaenet.data.reading.reader_options import Option, options_of
 from iaenet.errors import InvalidInputError
 
 EXAMPLES = """  iaenet import npz run.npz --inputs x --outputs y --periodic true --out run.h5

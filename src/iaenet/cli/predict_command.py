@@ -28,7 +28,7 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         "predictions are written in the same formats.",
         EXAMPLES,
     )
-    parser.add_argument("run", type=str, help="Folder of a training run.")
+    parser.add_argument("run", type=str, help="Folder of a training run, or a saved model (.safetensors).")
     parser.add_argument("--input", type=str, required=True, help="File or folder with inputs. It is never changed.")
     parser.add_argument(
         "--output",
@@ -60,7 +60,7 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
     for option in reading:
         add_reader_option(group, option, option.help("predict"))
     given = parser.parse_args(arguments)
-    if not Path(given.run, "checkpoints").is_dir():
+    if not Path(given.run, "checkpoints").is_dir() and not Path(given.run).is_file():
         raise InvalidInputError(f"{given.run} is no training run; `iaenet train` makes one")
     check_source(given.input)
     if isinstance(given.at, str):

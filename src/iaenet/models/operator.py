@@ -1,6 +1,7 @@
 """A trained network in the data's own units."""
 
 import json
+import os
 from typing import Any
 
 import torch
@@ -55,6 +56,12 @@ class Operator(nn.Module):
         Evaluation mode, no gradients, in the network's precision and on its device; the results are on the CPU.
         """
         return infer(self, field, at)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all of it to one `.safetensors` file, which `iaenet.load` and `iaenet predict` take as a run."""
+        from iaenet.models.saved import save_operator
+
+        save_operator(self, path)
 
     def to_json(self) -> dict[str, Any]:
         """All but the weights, as JSON."""

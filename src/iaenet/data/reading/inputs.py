@@ -95,6 +95,9 @@ def format_of(path: str | Path) -> str:
     iaenet.errors.InvalidInputError: nowhere.csv: no such file or folder
     """
     source, names = existing(path), format_names()
+    stores = {suffix: name for suffix, name in names.items() if FORMATS[name].store}
+    if source.is_dir() and source.suffix.lower() in stores:
+        return stores[source.suffix.lower()]
     if source.is_dir():
         read = {suffix: name for suffix, name in names.items() if FORMATS[name].folders}  # else a file has all samples
         found = sorted({read[file.suffix.lower()] for file in source.iterdir() if file.suffix.lower() in read})
