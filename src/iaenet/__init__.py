@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from iaenet.nn.branches import Fourier, GridConv, GridUNet, PointIAE, SpectralConv, SpectralIAE, Wavelet, branch
     from iaenet.nn.iae import IAE
     from iaenet.reports.predict_files import predict_files
+    from iaenet.reports.predict_many import predict_many
     from iaenet.training.batches import collate
     from iaenet.training.config import TrainConfig
     from iaenet.training.fit import fit, load
@@ -85,6 +86,7 @@ _HOME = {
     "load_dataset": "data.dataset",
     "predict": "evaluation.predict",
     "predict_files": "reports.predict_files",
+    "predict_many": "reports.predict_many",
     "read_csv_folder": "data.formats.csv_folder",
     "read_fecgsyndb": "data.formats.fecgsyndb",
     "read_hdf5": "data.formats.hdf5",
@@ -140,6 +142,7 @@ __all__ = [
     "load_dataset",
     "predict",
     "predict_files",
+    "predict_many",
     "read_csv_folder",
     "read_fecgsyndb",
     "read_hdf5",

@@ -25,7 +25,7 @@ def save_operator(operator: Operator, path: str | os.PathLike[str]) -> None:
         raise InvalidInputError(f"{target}: the name of a saved model ends in {SUFFIX}")
     if not target.absolute().parent.is_dir():
         raise InvalidInputError(f"{target}: there is no folder {target.parent}; make it first")
-    weights = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in operator.state_dict().items()}
+    weights = _weights(operator)
     document = json.dumps(operator.to_json(), sort_keys=True)
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
@@ -58,9 +58,18 @@ def load_operator(path: str | os.PathLike[str], network: nn.Module | None = None
     return operator.eval()
 
 
+def digest(operator: Operator) -> str:
+    """SHA-256 of an operator: the same for the same weights and the same document."""
+    return _digest(json.dumps(operator.to_json(), sort_keys=True), _weights(operator))
+
+
+def _weights(operator: Operator) -> dict[str, Tensor]:
+    return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in operator.state_dict().items()}
+
+
 def _digest(document: str, weights: dict[str, Tensor]) -> str:
-    digest = hashlib.sha256(document.encode())
+    found = hashlib.sha256(document.encode())
     for name in sorted(weights):
-        digest.update(f"{name} {tuple(weights[name].shape)} {weights[name].dtype}".encode())
-        digest.update(weights[name].reshape(-1).view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()
+        found.update(f"{name} {tuple(weights[name].shape)} {weights[name].dtype}".encode())
+        found.update(weights[name].reshape(-1).view(torch.uint8).numpy().tobytes())
+    return found.hexdigest()

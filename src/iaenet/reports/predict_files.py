@@ -8,6 +8,7 @@ import numpy as np
 
 from iaenet.data.formats import DATA
 from iaenet.data.problems.problem import Channel
+from iaenet.data.reading.bad_records import told
 from iaenet.data.reading.channel_names import name_list
 from iaenet.data.reading.inputs import Given, format_of, read_inputs, remembered
 from iaenet.data.reading.point_files import read_points
@@ -105,7 +106,8 @@ def predict_files(
         ),
     )
     lines = [f"{output}: {seen.text}", *seen.ranges]
-    lines += [f"note: {note}" for note in [*_units(operator, given), *checks.notes]]
+    lines += [f"note: {note}" for note in [*given.notes, *_units(operator, given), *checks.notes]]
+    lines += told(given.skipped)
     if picture is not None:
         save(draw_panels(list(rows.values()), list(rows)), picture)
         lines.append(f"picture: {picture}")

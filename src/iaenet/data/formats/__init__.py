@@ -3,6 +3,8 @@
 A line of the table is all that a new format needs beside its file, which defines a `Format`.
 """
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iaenet.data.lazy_registry import LazyRegistry
@@ -29,6 +31,16 @@ FORMATS: "LazyRegistry[Format]" = LazyRegistry(
         DATA: ("data_file:FORMAT", "data file of iaenet"),
     },
 )
+
+
+def format_of_store(path: "str | os.PathLike[str]") -> str | None:
+    """The format of a folder that is one file, such as a zarr store; None for all else.
+
+    >>> format_of_store("runs") is None
+    True
+    """
+    name = format_names().get(Path(path).suffix.lower())
+    return name if name is not None and FORMATS[name].store and Path(path).is_dir() else None
 
 
 def format_names() -> dict[str, str]:
