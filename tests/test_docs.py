@@ -48,7 +48,7 @@ def test_a_model_of_your_own(dim):
     assert [p.shape for p in again.parameters()] == [p.shape for p in model.network.parameters()]
 
 
-def test_arrays_in_and_out(tmp_path, monkeypatch):
+def test_arrays_in_and_out():
     blocks = re.findall(
         r"^```python\n(.*?)^```", (DOCS / "data.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
     )
@@ -58,14 +58,3 @@ def test_arrays_in_and_out(tmp_path, monkeypatch):
     assert torch.allclose(found["error"].values, found["predicted"].values - found["true"].values)
     again = iaenet.Field.from_xarray(found["labelled"])
     assert again.discretization.key == found["field"].discretization.key
-
-
-def test_objects_of_xarray_in_and_out():
-    pytest.importorskip("xarray")
-    blocks = re.findall(
-        r"^```python\n(.*?)^```", (DOCS / "import.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
-    )
-    found = {}
-    exec(compile(next(block for block in blocks if "from_xarray" in block), "import.md", "exec"), found)
-    assert found["predicted"].name == "u"
-    assert found["predicted"].sizes == {"x": 32}

@@ -59,6 +59,7 @@ def draw_samples(dataset: Dataset, samples: int = 3) -> Any:
     Lines of all resolutions share a panel, maps have one each, on one scale.
 
     >>> import tempfile, torch
+    >>> from iaenet import Discretization
     >>> from iaenet.data.dataset import load_dataset
     >>> from iaenet.data.file_writer import write_dataset
     >>> grid = Discretization.uniform(4)
@@ -76,6 +77,7 @@ def draw_samples(dataset: Dataset, samples: int = 3) -> Any:
 def draw_panels(rows: list[list[Panel]], names: list[str]) -> Any:
     """A matplotlib figure of panels in rows, each with a name.
 
+    >>> from iaenet import Discretization
     >>> grid = Discretization.uniform(3)
     >>> panel = Panel("u", {"truth": (grid, np.zeros(3)), "prediction": (grid, np.ones(3))}, (0.0, 1.0))
     >>> [text.get_text() for text in draw_panels([[panel]], ["sample 0"]).legends[0].get_texts()]

@@ -12,6 +12,9 @@ from iaenet.data.formats.meshes import read_meshes
 from iaenet.data.formats.npz import read_npz
 from iaenet.data.formats.torch_tensors import read_torch
 from iaenet.data.import_files import import_data
+from iaenet.data.problems.problem import Channel
+from iaenet.data.writing.output import Output, Sample
+from iaenet.data.writing.target import choose, write
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
 
@@ -251,3 +254,13 @@ def test_no_pickle_is_read(tmp_path, capsys):
     with pytest.raises(InvalidInputError, match=r"g\.pt: is no file of torch\.save"):
         import_data("pt", str(tmp_path / "g.pt"), str(tmp_path / "f.h5"))
     assert "code in the file ran" not in capsys.readouterr().out
+
+
+def test_predictions_go_to_tensors_and_come_back(tmp_path):
+    grid = Discretization.uniform((4, 3))
+    fields = [iaenet.Field(grid, torch.full((12, 1), float(i))) for i in range(3)]
+    samples = [Sample(f"s{i}", field, field) for i, field in enumerate(fields)]
+    output = Output(samples, (Channel("a"),), (Channel("u"),), ("x", "y"), suffix=".pt")
+    write(choose(tmp_path / "out.pt", "pt"), output)
+    found = read_torch(tmp_path / "out.pt", coordinates="x,y", inputs="u", outputs="u")
+    assert [pair[0].values.mean().item() for pair in found.pairs] == [0.0, 1.0, 2.0]
