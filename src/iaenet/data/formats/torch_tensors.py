@@ -135,6 +135,9 @@ def _arrays(file: Path) -> Arrays | list[Arrays]:
         with zipfile.ZipFile(file) as archive:
             if any(info.compress_type != zipfile.ZIP_STORED for info in archive.infolist()):
                 raise InvalidInputError(f"{file}: has compressed parts, which torch.save does not write")
+            damaged = archive.testzip()  # torch.load does not compare checksums
+            if damaged is not None:
+                raise InvalidInputError(f"{file}: {damaged} does not match its checksum; is the file whole?")
         try:
             content = torch.load(file, map_location="cpu", weights_only=True, mmap=True)
         except Exception as error:

@@ -82,7 +82,7 @@ class Datasets:
         self._sample = sample
         self._open: tuple[int, Any] | None = None
         self._opened = opened
-        self._coordinate = lru_cache(maxsize=16)(self._whole)
+        self._coordinates: dict[tuple[int, str], NDArray[Any]] = {}  # of the dataset that is open
         self.names = names
         self._index: list[int] = list(range(len(names)))  # of the datasets that can be used
         counts, usable = [], []
@@ -184,8 +184,13 @@ class Datasets:
 
         return SampledArray(name, lambda sample: self._part(self.place(sample)[0], name, order).shape, first.dtype, row)
 
-    def _whole(self, index: int, name: str, order: tuple[str, ...]) -> NDArray[Any]:
-        return self._part(index, name, order)[(slice(None),) * len(order)]
+    def _coordinate(self, index: int, name: str, order: tuple[str, ...]) -> NDArray[Any]:
+        """A variable that all samples of a dataset share."""
+        if (index, name) not in self._coordinates:
+            part = self._part(index, name, order)[(slice(None),) * len(order)]
+            self._coordinates = {key: value for key, value in self._coordinates.items() if key[0] == index}
+            self._coordinates[index, name] = part
+        return self._coordinates[index, name]
 
     def _part(self, index: int, name: str, order: tuple[str, ...]) -> "_Transposed":
         """A variable in this order of dimensions; the shape is that of one sample if the order has no samples."""
