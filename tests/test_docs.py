@@ -57,3 +57,15 @@ def test_the_page_on_time(tmp_path, monkeypatch, capsys):
     exec(compile(brief, "time.md", "exec"), found)
     assert len(found["states"]) == 20
     assert "standing still" in capsys.readouterr().out
+
+
+def test_arrays_in_and_out():
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (DOCS / "data.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    found = {}
+    exec(compile(next(block for block in blocks if "from_arrays" in block), "data.md", "exec"), found)
+    assert found["array"].shape == (32, 1)
+    assert torch.allclose(found["error"].values, found["predicted"].values - found["true"].values)
+    again = iaenet.Field.from_xarray(found["labelled"])
+    assert again.discretization.key == found["field"].discretization.key

@@ -147,7 +147,8 @@ def recorded_data(run: str, recorded: str) -> str:
 
 def folder_for(run: str, out: str | None, name: str) -> Path:
     """Where results go; it is made if need be."""
-    folder = Path(run) / name if out is None else Path(out)
+    home = Path(run).parent if Path(run).is_file() else Path(run)  # beside a saved model
+    folder = home / name if out is None else Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Callable
+from glob import has_magic
 from pathlib import Path
 from typing import Any
 
 from iaenet.cli.evaluate_command import add_device_option
 from iaenet.cli.import_command import add_reader_option, check_source
-from iaenet.cli.options import RefusedError, new_parser, whole_numbers
+from iaenet.cli.options import RefusedError, add_pool_options, new_parser, whole_numbers
 from iaenet.data.atomic import check_folder
+from iaenet.data.formats import FORMATS, format_names, format_of_store
 from iaenet.data.reading.files import existing
 from iaenet.data.reading.reader_options import options_of
 from iaenet.errors import InvalidInputError
@@ -18,7 +20,9 @@ EXAMPLES = """  iaenet predict RUN --input measurements/ --output predictions/
   iaenet predict RUN --input new.npz --output new_u.npz --at points.csv
   iaenet predict RUN --input burgers.h5 --split test --resolution 256 --output predicted.h5
   iaenet predict RUN --input state.npz --steps 50 --output trajectory.nc
-  iaenet predict RUN --input plate.vtu --output plate_u.vtu"""
+  iaenet predict RUN --input plate.vtu --output plate_u.vtu
+  iaenet predict RUN --input 'runs/*.npz' --output predictions --workers 2
+  iaenet predict RUN --input 'runs/*.zarr' --output predictions --backend dask --scheduler tcp://host:8786"""
 
 
 def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str:
@@ -29,8 +33,13 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         "predictions are written in the same formats.",
         EXAMPLES,
     )
-    parser.add_argument("run", type=str, help="Folder of a training run.")
-    parser.add_argument("--input", type=str, required=True, help="File or folder with inputs. It is never changed.")
+    parser.add_argument("run", type=str, help="Folder of a training run, or a saved model (.safetensors).")
+    parser.add_argument(
+        "--input",
+        type=str,
+        required=True,
+        help="File or folder with inputs, or a pattern for many files in quotes, as 'runs/*.npz'. Never changed.",
+    )
     parser.add_argument(
         "--output",
         type=str,
@@ -62,20 +71,27 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         "or csv.",
     )
     add_device_option(parser)
+    add_pool_options(parser)
     group = parser.add_argument_group("how to read the input")
     reading = options_of("predict")
     for option in reading:
         add_reader_option(group, option, option.help("predict"))
     given = parser.parse_args(arguments)
-    if not Path(given.run, "checkpoints").is_dir():
+    if not Path(given.run, "checkpoints").is_dir() and not Path(given.run).is_file():
         raise InvalidInputError(f"{given.run} is no training run; `iaenet train` makes one")
     if given.steps < 1:
         raise InvalidInputError(f"--steps {given.steps}: a roll-out has at least 1 step")
-    check_source(given.input)
+    pattern = not Path(given.input).exists() and has_magic(given.input)
+    if not pattern:
+        check_source(given.input)
     if isinstance(given.at, str):
         existing(given.at)
     for path in (given.output, *([given.picture] if given.picture else [])):
         check_folder(path)
+
+    chosen = {option.name: given[option.name] for option in reading if option.name in given}
+    if pattern or given.workers > 1 or given.backend or given.scheduler or _is_folder_of_arrays(given.input):
+        return _many(given, chosen, progress)
 
     from iaenet.models.inference import use_device
     from iaenet.reports.predict_files import predict_files
@@ -92,8 +108,45 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         output_format=given.output_format,
         origin={"run": given.run},
         progress=progress("predicting"),
-        **{option.name: given[option.name] for option in reading if option.name in given},
+        **chosen,
     )
+
+
+def _many(given: Any, options: dict[str, Any], progress: Callable[[str], Any]) -> str:
+    """Every file by itself, in this process or in others."""
+    if given.picture:
+        raise InvalidInputError("--picture is for one input, not for many files")
+
+    from iaenet.reports.predict_many import files_of, predict_many
+
+    single = Path(given.input).is_file() or format_of_store(given.input)
+    try:
+        return predict_many(
+            given.run,
+            [given.input] if single else files_of(given.input),
+            given.output,
+            at=given.at,
+            format=given.format,
+            output_format=given.output_format,
+            device=given.device,
+            workers=given.workers,
+            backend=given.backend,
+            scheduler=given.scheduler,
+            progress=progress("predicting"),
+            **options,
+        )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("Stopped. Finished files are kept: repeat the command and it resumes.") from None
+
+
+def _is_folder_of_arrays(source: str) -> bool:
+    """Whether a folder has files with many samples each, which are predicted one by one."""
+    folder = Path(source)
+    if not folder.is_dir() or format_of_store(source):
+        return False
+    names = format_names()
+    found = {names[file.suffix.lower()] for file in folder.iterdir() if file.suffix.lower() in names}
+    return bool(found) and not any(FORMATS[name].folders for name in found)
 
 
 def query_points(given: Any) -> str | tuple[int, ...]:

@@ -90,10 +90,11 @@ def _run(given: Any, progress: Callable[[str], Any]) -> str:
         raise InvalidInputError("model needs a name, as in `model: {name: iaenet}`")
     check_options(model["name"], {key: value for key, value in model.items() if key != "name"})
     run = Path(given.run or Path("runs") / f"{Path(given.data).stem}-{model['name']}")
+    notes: list[str] = []
     if given.get("import") is not None:
         if not hasattr(given["import"], "keys"):
             raise InvalidInputError("import has options of its own, as --import.coordinates")
-        given.data = _imported(given.data, vars(given["import"]), run)
+        given.data, notes = _imported(given.data, vars(given["import"]), run)
     data = load_dataset(given.data)
     if given.content not in (None, data.content_hash):
         raise InvalidInputError(f"{given.data}: content is {data.content_hash}, but this run needs {given.content}")
@@ -103,9 +104,13 @@ def _run(given: Any, progress: Callable[[str], Any]) -> str:
     best = RunFolder(run).read_json("metrics.json")["best"]
     size = sum(parameter.numel() for parameter in operator.network.parameters())
     return (
-        f"{run}: {model['name']} with {size} parameters, validation error {best['validation']:.4g} "
-        f"(epoch {best['epoch']})\n"
-        f"next: iaenet evaluate {run}"
+        "\n".join(notes)
+        + "\n" * bool(notes)
+        + (
+            f"{run}: {model['name']} with {size} parameters, validation error {best['validation']:.4g} "
+            f"(epoch {best['epoch']})\n"
+            f"next: iaenet evaluate {run}"
+        )
     )
 
 
@@ -138,8 +143,8 @@ def _changes(given: Any, kind: Any) -> Any:
     return changes
 
 
-def _imported(path: str, options: dict[str, Any], run: Path) -> str:
-    """Bring files of any format into the run folder."""
+def _imported(path: str, options: dict[str, Any], run: Path) -> tuple[str, list[str]]:
+    """Bring files of any format into the run folder, and say what was assumed and left out."""
     from iaenet.data.import_files import import_data
     from iaenet.data.reading.inputs import format_of
 
@@ -147,12 +152,12 @@ def _imported(path: str, options: dict[str, Any], run: Path) -> str:
     new = not run.exists()
     run.mkdir(parents=True, exist_ok=True)
     try:
-        import_data(path=path, out=str(run / "data.h5"), **options)
+        told = import_data(path=path, out=str(run / "data.h5"), **options)
     except BaseException:
         if new:
             run.rmdir()  # nothing was written there
         raise
-    return str(run / "data.h5")
+    return str(run / "data.h5"), told.splitlines()[1:]
 
 
 def _set_preset(parser: Any, name: object) -> None:

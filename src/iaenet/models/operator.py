@@ -1,6 +1,7 @@
 """A trained network in the data's own units."""
 
 import json
+import os
 from typing import Any
 
 import torch
@@ -60,6 +61,12 @@ class Operator(nn.Module):
     def rollout(self, field: Any, steps: int, at: Discretization | None = None) -> list[Any]:
         """The states after 1, .., steps applications to its own output, see `iaenet.models.rollout.rollout`."""
         return rollout(self, field, steps, at)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all of it to one `.safetensors` file, which `iaenet.load` and `iaenet predict` take as a run."""
+        from iaenet.models.saved import save_operator
+
+        save_operator(self, path)
 
     def to_json(self) -> dict[str, Any]:
         """All but the weights, as JSON."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from iaenet.data.formats import DATA
 from iaenet.data.problems.problem import Channel
+from iaenet.data.reading.bad_records import told
 from iaenet.data.reading.channel_names import name_list
 from iaenet.data.reading.inputs import Given, format_of, read_inputs, remembered
 from iaenet.data.reading.point_files import read_points
@@ -87,12 +88,12 @@ def predict_files(
         made = predictions(operator, given.fields, where, checks, given.where)
         for i, (start, end) in enumerate(made):
             states = [end] if steps == 1 else [end, *operator.rollout(next_input(end, start), steps - 1)]
-            own = end.discretization is start.discretization
-            mesh = given.mesh(i) if own and given.mesh is not None else None
+            mesh = given.mesh(i) if given.mesh is not None and end.discretization is start.discretization else None
+            whole = mesh is not None and len(mesh.points) == end.discretization.n  # no point without a value left out
             for step, state in enumerate(states):
                 seen.add(state)
                 name = given.names[i] if steps == 1 else f"{given.names[i]}_step{step + 1:0{len(str(steps))}}"
-                yield Sample(name, start, state, mesh)
+                yield Sample(name, start, state, mesh if whole else None)
             if i in drawn:
                 panels = _panels("input", given.channels, start)
                 rows[given.names[i]] = panels + _panels("predicted", outputs, states[-1])
@@ -114,7 +115,8 @@ def predict_files(
         ),
     )
     lines = [f"{output}: {seen.text}", *seen.ranges]
-    lines += [f"note: {note}" for note in [*_units(operator, given), *checks.notes]]
+    lines += [f"note: {note}" for note in [*given.notes, *_units(operator, given), *checks.notes]]
+    lines += told(given.skipped)
     if picture is not None:
         save(draw_panels(list(rows.values()), list(rows)), picture)
         lines.append(f"picture: {picture}")

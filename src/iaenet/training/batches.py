@@ -102,6 +102,22 @@ class Samples:
         return [sizes[size] for size in sorted(sizes)]
 
 
+def collate(pairs: Sequence[Pair]) -> tuple[list[Field], list[Field]]:
+    """Pairs as lists of inputs and of outputs, those on the same points stacked: `collate_fn` of a `DataLoader`.
+
+    `model(inputs, at=[output.discretization for output in outputs])` takes them as they are, whatever their points.
+
+    >>> from torch.utils.data import DataLoader
+    >>> from iaenet.functions.discretization import Discretization
+    >>> fields = [Field(Discretization.uniform(n), torch.ones(n, 1)) for n in (3, 5, 3)]
+    >>> inputs, outputs = next(iter(DataLoader([(f, f) for f in fields], batch_size=3, collate_fn=collate)))
+    >>> [tuple(field.values.shape) for field in inputs]
+    [(2, 3, 1), (1, 5, 1)]
+    """
+    stacks = Samples(pairs).stacks
+    return [given for given, _ in stacks], [wanted for _, wanted in stacks]
+
+
 def batches(
     samples: Samples, epoch: int, *, batch_size: int, seed: int, epochs: int = 0, epochs_per_resolution: int = 0
 ) -> list[Indices]:

@@ -48,11 +48,19 @@ OTHER_NAMES = {
     "scheduler": "schedule",
     "clip": "optimizer.clip",
     "grad_clip": "optimizer.clip",
+    "n_epochs": "epochs",
+    "num_iterations": "epochs",
+    "bs": "batch_size",
+    "max_time": "budget",
+    "early_stopping": "patience",
+    "random_state": "seed",
+    "dtype": "precision",
     "ema": "optimizer.ema",
     "optimiser.rate": "optimizer.lr",
     "optimizer.rate": "optimizer.lr",
     "optimizer.learning_rate": "optimizer.lr",
 }
+OF_FIT = ("device", "validation", "resolution", "run", "progress")  # what else `fit` takes
 
 
 @dataclass(frozen=True)
@@ -89,6 +97,14 @@ class Options:
         ]
         return [name for names in nested for name in names]
 
+    def _advice(self, name: str) -> str:
+        """What to write instead of an option that there is not."""
+        here = OTHER_NAMES.get(name)
+        if here is None:
+            return no_such("option", name, [*self.names(), *OF_FIT])
+        part, _, within = here.rpartition(".")
+        return f"no option {name!r}; it is called {here}" + (f", in Python {part}={{{within!r}: ...}}" if part else "")
+
     def but(self, **changes: Any) -> Self:
         """The same with some changes; parts may be given as dicts.
 
@@ -99,10 +115,7 @@ class Options:
         for key, value in changes.items():
             if key not in [option.name for option in dataclasses.fields(self)]:
                 name = f"{self._prefix()}{key}"
-                here = OTHER_NAMES.get(name)
-                raise InvalidInputError(
-                    f"no option {name!r}; it is called {here}" if here else no_such("option", name, self.names())
-                )
+                raise InvalidInputError(self._advice(name))
             part = getattr(self, key)
             parts[key] = part.but(**value) if isinstance(part, Options) and isinstance(value, Mapping) else value
         return dataclasses.replace(self, **parts)

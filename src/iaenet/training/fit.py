@@ -12,8 +12,10 @@ import torch
 import yaml
 from torch import nn
 
+from iaenet.data.array_pairs import from_arrays, is_array
 from iaenet.data.atomic import replacing
 from iaenet.data.dataset import Dataset, load_dataset
+from iaenet.data.reading.imported import Imported
 from iaenet.data.splits import split_records
 from iaenet.errors import CorruptFileError, InvalidInputError
 from iaenet.functions.normalizer import Normalizer
@@ -21,6 +23,7 @@ from iaenet.functions.seeds import derived_seed
 from iaenet.models.base import Pair
 from iaenet.models.operator import Operator, describe
 from iaenet.models.registry import build
+from iaenet.models.saved import load_operator
 from iaenet.training.batches import Samples
 from iaenet.training.choose import Choice, Chooser
 from iaenet.training.config import TrainConfig
@@ -29,7 +32,7 @@ from iaenet.training.horizon import budget_of
 from iaenet.training.loop import Progress, State, set_weights, train
 from iaenet.training.run_folder import RunFolder
 
-Data = str | os.PathLike[str] | Dataset | Sequence[Pair]
+Data = str | os.PathLike[str] | Dataset | Imported | Sequence[Pair] | tuple[Any, Any]
 # Changes that leave the result as it is.
 FREE = ("save_seconds", "data")
 
@@ -37,8 +40,11 @@ FREE = ("save_seconds", "data")
 def load(run: str | os.PathLike[str], network: nn.Module | None = None) -> Operator:
     """The trained model of a run: its best checkpoint by validation error, or the newest if there is no best yet.
 
-    `network` is needed only if the run trained a class of your own; its weights are replaced.
+    A file that `Operator.save` wrote will do as well. `network` is needed only if the run trained a class of your own;
+    its weights are replaced.
     """
+    if Path(run).is_file():
+        return load_operator(run, network)
     folder = RunFolder(run)
     if not folder.checkpoints.is_dir():
         raise InvalidInputError(f"{run} is no training run; `iaenet train` makes one")
@@ -67,7 +73,9 @@ def fit(
 
     Args:
         model: a network; or its name, or a dict with its name and options, as in `{"name": "iaenet", "width": 64}`.
-        data: a data file, its splits decide; or pairs of fields.
+        data: a data file, its splits decide; pairs of fields; what a reader gives, as `read_npz(...)`; or arrays
+            `(X, Y)`, which are taken for values on a closed uniform grid (`from_arrays(X, Y, periodic=True)` and its
+            other options say otherwise), or lists of fields.
         run: folder to keep; a run that was stopped resumes from its last checkpoint. A temporary one if not given.
         resolution: train on this resolution of the file only.
         validation: pairs to validate on; those of the file's split, or else a tenth of the training records, at random.
@@ -158,6 +166,16 @@ def _split(
     if isinstance(data, str | os.PathLike):
         data = load_dataset(data)
     origin: dict[str, Any] = {"data": None, "inputs": [], "outputs": []}
+    known: Sequence[Any] | None = None  # records
+    if isinstance(data, tuple) and len(data) == 2 and all(is_array(each) for each in data):
+        data = from_arrays(*data)
+    if isinstance(data, Imported):
+        for side, channels in (("inputs", data.inputs), ("outputs", data.outputs)):
+            origin[side] = [{"name": c.name, "unit": c.unit} for c in channels]
+        origin["provenance"] = data.provenance
+        known, data = data.records, list(data.pairs)
+    if isinstance(data, tuple) and len(data) == 2 and all(isinstance(each, list) for each in data):
+        data = list(zip(*data, strict=True))
     if isinstance(data, Dataset):
         whole = data.select(resolution=resolution)
         origin["data"] = {"data": data.path, "resolution": resolution, "content": data.content_hash}
@@ -168,14 +186,19 @@ def _split(
         if validation is None and "validation" in whole.splits:
             validation = whole.select(split="validation")
         pairs: Sequence[Pair] = chosen
-        records = [chosen.entry(i).record for i in range(len(chosen))] if validation is None else []
+        records: list[Any] = [chosen.entry(i).record for i in range(len(chosen))] if validation is None else []
     else:
         pairs = data
-        records = list(range(len(pairs)))
+        if len(pairs) and is_array(pairs[0][0]):
+            raise InvalidInputError("a sample must be a pair of fields; give arrays of all samples as (X, Y)")
+        records = list(range(len(pairs))) if known is None else list(known)
     if validation is not None:
         return pairs, validation, origin
     if len(set(records)) < 2:
-        raise InvalidInputError(f"{len(set(records))} training sample(s) leave none to validate on; give validation=")
+        how = "give validation="
+        if len(pairs) > 1:  # samples of one record
+            how = "import the record with --split time, which cuts it in time, or more records; in Python, " + how
+        raise InvalidInputError(f"{len(set(records))} training record or sample leaves none to validate on; {how}")
     splits = split_records(records, (0.9, 0.1, 0))  # whole records: windows of one signal stay together
     keep, away = ([i for i, name in enumerate(splits) if name == part] for part in ("train", "validation"))
     if isinstance(pairs, Dataset):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from iaenet.data.file_format import STREAMS, TABLES, TEXTS
-from iaenet.data.formats import DATA, FORMATS, format_names
+from iaenet.data.formats import DATA, FORMATS, format_names, format_of_store
 from iaenet.data.formats.format import Format
 from iaenet.data.problems.problem import Channel
 from iaenet.data.reading.channel_names import name_list
@@ -36,6 +36,8 @@ class Given:
     options: Mapping[str, Any]  # of the reader
     splits: list[str] | None = None
     mesh: Callable[[int], Any] | None = None  # the mesh of a sample, as meshio has it
+    notes: tuple[str, ...] = ()  # what was assumed
+    skipped: tuple[str, ...] = ()  # what was left out, and why
 
 
 def read_inputs(
@@ -83,6 +85,9 @@ def read_inputs(
         options=chosen,
         splits=imported.splits,
         mesh=imported.mesh,
+        # Files of the format trained on are read as those were, and whoever imported them was told.
+        notes=() if (metadata.get("provenance") or {}).get("reader") == name else imported.notes,
+        skipped=imported.skipped,
     )
 
 
@@ -95,6 +100,8 @@ def format_of(path: str | Path) -> str:
     iaenet.errors.InvalidInputError: nowhere.csv: no such file or folder
     """
     source, names = existing(path), format_names()
+    if store := format_of_store(source):
+        return store
     if source.is_dir():
         read = {suffix: name for suffix, name in names.items() if FORMATS[name].folders}  # else a file has all samples
         found = sorted({read[file.suffix.lower()] for file in source.iterdir() if file.suffix.lower() in read})
