@@ -6,6 +6,7 @@
 Both are taken in the unit box, so that stretching an axis changes nothing.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -39,14 +40,31 @@ def distance_at(source: Discretization, x: Tensor) -> Tensor:
     >>> distance_at(grid, torch.tensor([[0.5, 0.5], [0.5, 0.25]], dtype=torch.float64)).flatten().tolist()
     [2.0, 1.0]
     """
+    return distance_to(boundary_corners(source), x, source.periodic)
+
+
+def distance_to(corners: Tensor | None, x: Tensor, periodic: Sequence[bool]) -> Tensor:
+    """`s(x)` at points `x (m, d)` of the unit box for facets with `corners (f, k, d)` there: `(m, 1)`.
+
+    Without facets the boundary is that of the box, where its axes are closed.
+    """
+    if corners is not None:
+        return SCALE * signed_distance(x, corners.to(x))[:, None]
+    closed = [axis for axis, wraps in enumerate(periodic) if not wraps]
+    if not closed:
+        return torch.full_like(x[:, :1], SCALE / 2)
+    return SCALE * torch.minimum(x[:, closed], 1 - x[:, closed]).amin(dim=1, keepdim=True)
+
+
+def boundary_corners(source: Discretization) -> Tensor | None:
+    """Corners `(f, k, d)` of the facets of a discretization's boundary in its unit box; None if it has none.
+
+    >>> corner = Discretization.mesh([[0, 0], [2, 0], [0, 2]], [[0, 1, 2]], bounds=[[0, 2], [0, 2]])
+    >>> boundary_corners(corner)[1].tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
     boundary = source.boundary
     if boundary is None:
-        closed = [axis for axis, wraps in enumerate(source.periodic) if not wraps]
-        if not closed:
-            return torch.full_like(x[:, :1], SCALE / 2)
-        to_walls = torch.minimum(x[:, closed], 1 - x[:, closed]).amin(dim=1, keepdim=True)
-        return SCALE * to_walls
+        return None
     low, high = source.bounds.unbind(1)
-    corners = ((boundary[0] - low) / (high - low)).cpu().numpy()
-    found = signed_distance(x.cpu().numpy(), corners, boundary[1].cpu().numpy())
-    return SCALE * torch.from_numpy(found)[:, None].to(x)
+    return ((boundary[0] - low) / (high - low))[boundary[1]]
