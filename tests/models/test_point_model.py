@@ -55,7 +55,7 @@ def test_it_is_the_network(head):
         assert mismatch(found, made(field).values) < 1e-5
 
 
-@pytest.mark.parametrize("geometry", [["distance"], ["measure", "distance"]])
+@pytest.mark.parametrize("geometry", [["distance"], ["measure"], ["measure", "distance"]])
 def test_it_is_the_network_on_a_domain(geometry):
     """The facets of a mesh's boundary tell what its cells do, at the nodes and elsewhere."""
     made = network(2, head=8, geometry=geometry)
@@ -67,7 +67,8 @@ def test_it_is_the_network_on_a_domain(geometry):
         given = ring.points, field.values[None], ring.points, ring.weights
         found = PointModel(made)(*given, boundary_corners(ring))[0]
         assert mismatch(found, made(field).values) < 1e-5
-        assert mismatch(PointModel(made)(*given)[0], made(field).values) > 1e-3  # the box is another domain
+        if "distance" in geometry:  # the box is another domain
+            assert mismatch(PointModel(made)(*given)[0], made(field).values) > 1e-3
 
 
 def test_baselines_on_a_latent_grid_have_it_too():

@@ -201,7 +201,7 @@ class IAENet(GridModel):
         """What `on_grid` takes, for functions on the grid that were given at points of the unit box."""
         for what in self.geometry:
             if what == "measure":
-                function = self.latent.measure_of(points, weights)
+                function = self.latent.measure_of(points, weights, boundary)
             else:
                 function = distance_to(boundary, self.latent.coordinates.to(points), self.periodic)
             latent = with_channel(latent, function)

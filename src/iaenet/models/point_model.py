@@ -13,9 +13,10 @@ class PointModel(nn.Module):
 
     The numbers n and m are free. E is the projection of points whatever they are, with `weights (n,)`, equal ones if
     none are given. A head sees the input at the query points as its projection there and what the projection leaves at
-    the nearest point, which is exact where points coincide. Where the network is told the distance to the boundary of
-    the domain, `boundary (f, k, d)` has the corners of its facets (segments, triangles) in the unit box, as
-    `boundary_corners` gives them; f is free, and without facets the boundary is that of the box.
+    the nearest point, which is exact where points coincide. Where the network is told of the domain,
+    `boundary (f, k, d)` has the corners of the facets (segments, triangles) around it in the unit box, as
+    `boundary_corners` gives them; f is free. Without facets the boundary is that of the box, and the domain what the
+    weights say.
 
     >>> model = PointModel(IAENet.from_preset("small", in_channels=1, out_channels=1, dim=2))
     >>> x, y = torch.rand(300, 2, dtype=torch.float64), torch.rand(5, 2, dtype=torch.float64)
