@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from iaenet.evaluation.predict import predict
     from iaenet.functions.discretization import Discretization
     from iaenet.functions.field import Field
+    from iaenet.functions.given_boundary import with_boundary
     from iaenet.functions.interpolate import interpolate
     from iaenet.functions.latent_grid import LatentGrid
     from iaenet.functions.metrics import relative_l2
@@ -69,6 +70,7 @@ _HOME = {
     "predict": "evaluation.predict",
     "predict_files": "reports.predict_files",
     "relative_l2": "functions.metrics",
+    "with_boundary": "functions.given_boundary",
     "write_dataset": "data.file_writer",
 }
 
@@ -110,6 +112,7 @@ __all__ = [
     "predict",
     "predict_files",
     "relative_l2",
+    "with_boundary",
     "write_dataset",
 ]
 __version__ = "0.2.0.dev0"

@@ -54,6 +54,13 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         help="Of the output, the same or data (a data file of iaenet). Default: by its name; in a folder as the input, "
         "or csv.",
     )
+    parser.add_argument(
+        "--boundary",
+        type=str | None,
+        default=None,
+        help="File with the boundary of the domain, or folder with one for each sample, as for `iaenet import`. "
+        "Default: that of the cells, or found from the points.",
+    )
     add_device_option(parser)
     group = parser.add_argument_group("how to read the input")
     reading = options_of("predict")
@@ -63,8 +70,9 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
     if not Path(given.run, "checkpoints").is_dir():
         raise InvalidInputError(f"{given.run} is no training run; `iaenet train` makes one")
     check_source(given.input)
-    if isinstance(given.at, str):
-        existing(given.at)
+    for path in (given.at if isinstance(given.at, str) else None, given.boundary):
+        if path is not None:
+            existing(path)
     for path in (given.output, *([given.picture] if given.picture else [])):
         check_folder(path)
 
@@ -81,6 +89,7 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         format=given.format,
         output_format=given.output_format,
         origin={"run": given.run},
+        boundary=given.boundary,
         progress=progress("predicting"),
         **{option.name: given[option.name] for option in reading if option.name in given},
     )

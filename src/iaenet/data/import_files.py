@@ -18,6 +18,7 @@ def import_data(
     test: float = 0.1,
     seed: int | None = 0,
     precision: Literal["float32", "float64"] = "float32",
+    boundary: str | None = None,
     **options: Any,
 ) -> str:
     """Bring your own files into a data file, and say in one line what was written.
@@ -31,6 +32,8 @@ def import_data(
     test: share or number for testing. Default 0.1.
     seed: of the random split; null keeps the order, with the first samples for training. Default 0.
     precision: of the values in the data file. Default float32.
+    boundary: file with the boundary of the domain, or folder with one for each sample: segments in 2-D, triangles in
+        3-D (.stl, .vtk, .vtu, .csv). Default: that of the cells, or found from the points.
 
     How to read, `options` say, see `iaenet.data.reading.reader_options.OPTIONS`; each format has some of them.
     """
@@ -44,6 +47,10 @@ def import_data(
     from iaenet.data.file_writer import write_dataset  # not above: the command's help needs no PyTorch
 
     imported = FORMATS[format].read(path, **chosen)
+    if boundary is not None:
+        from iaenet.data.reading.boundary_files import bounded
+
+        imported = bounded(imported, boundary)
     splits = imported.split(train, validation, test, seed)
     numbers = {name: i for i, name in enumerate(dict.fromkeys(imported.records or ()))}
     write_dataset(

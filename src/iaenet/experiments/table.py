@@ -185,6 +185,7 @@ class Table:
     problem, parameters: where the data come from, see `iaenet generate`.
     axis: horizontal axis of the figure, resolution or blocks. Default resolution.
     interpolated: score resolutions above the training also on interpolated labels, as the paper did. Default false.
+    invariance: score also on the points of the inputs without their cells, and certify. Default false.
     rows: the networks, by name.
     presets: sizes, by name.
     made_of: the results that it is made of, if it is made of others.
@@ -201,6 +202,7 @@ class Table:
     parameters: dict[str, Any] = field(default_factory=dict)
     axis: Literal["resolution", "blocks"] = "resolution"
     interpolated: bool = False
+    invariance: bool = False
     rows: dict[str, Row] = field(default_factory=dict)
     presets: dict[str, Preset] = field(default_factory=dict)
     made_of: MadeOf = field(default_factory=MadeOf)

@@ -172,8 +172,9 @@ def _turned(facets: Index) -> Index:
             continue
         order, before = breadth_first_order(graph, start, directed=False)
         seen[order] = True
-        for one in order[1:]:
-            flip[one] = flip[before[one]] ^ (graph[before[one], one] == 2)
+        turns = np.asarray(graph[before[order[1:]], order[1:]]).ravel() == 2
+        for one, turn in zip(order[1:], turns, strict=True):
+            flip[one] = flip[before[one]] ^ turn
     found = facets.copy()
     found[flip] = _flipped(facets[flip])
     return found

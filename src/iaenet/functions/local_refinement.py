@@ -14,8 +14,12 @@ TIMES = 4
 SHARE = 1 / 3  # of the way to a neighbour, where new points of a point set lie
 FULL = 1e-3  # difference up to which cells fill what the weights add up to
 # Each simplex in parts of one size, by its corners and the midpoints of its edges.
-EDGES = {1: [(0, 1)], 2: [(0, 1), (1, 2), (0, 2)], 3: [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]}
-PARTS = {
+EDGES: dict[int, list[tuple[int, ...]]] = {
+    1: [(0, 1)],
+    2: [(0, 1), (1, 2), (0, 2)],
+    3: [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)],
+}
+PARTS: dict[int, list[tuple[int, ...]]] = {
     1: [(0, 2), (2, 1)],
     2: [(0, 3, 5), (3, 1, 4), (5, 4, 2), (3, 4, 5)],
     3: [(0, 4, 5, 6), (4, 1, 7, 8), (5, 7, 2, 9), (6, 8, 9, 3), (4, 5, 6, 8), (4, 5, 7, 8), (5, 6, 8, 9), (5, 7, 8, 9)],
