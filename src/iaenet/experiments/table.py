@@ -223,7 +223,7 @@ def table_names(folder: Traversable = TABLES) -> list[str]:
     """The tables that a folder describes.
 
     >>> table_names()[:4]
-    ['burgers001', 'burgers01', 'burgers1', 'burgers10']
+    ['aliasing', 'aliasing-64', 'burgers001', 'burgers01']
     """
     found = (
         sorted(path.name[:-5] for path in folder.iterdir() if path.name.endswith(".yaml")) if folder.is_dir() else []
