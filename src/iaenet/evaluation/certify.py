@@ -184,7 +184,7 @@ def _random(model: ModelLike, finest: StudyResult, home: StudyResult, limits: Th
 
 def _refined(model: ModelLike, home: StudyResult, limits: Thresholds) -> Line:
     """One half of the domain sampled four times denser leaves the output in the other half what it is."""
-    limit = limits.mismatch_limit(home.error)
+    limit = max(limits.refined, limits.mismatch_limit(home.error))
     worst = 0.0
     try:
         for given, found in list(zip(home.case.given, home.found, strict=True))[:FEW]:
