@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from iaenet.evaluation.predict import predict
     from iaenet.functions.discretization import Discretization
     from iaenet.functions.field import Field
+    from iaenet.functions.given_boundary import with_boundary
     from iaenet.functions.interpolate import interpolate
     from iaenet.functions.latent_grid import LatentGrid
     from iaenet.functions.metrics import relative_l2
@@ -99,6 +100,7 @@ _HOME = {
     "read_wfdb": "data.formats.wfdb_records",
     "read_zarr": "data.formats.zarr_store",
     "relative_l2": "functions.metrics",
+    "with_boundary": "functions.given_boundary",
     "write_dataset": "data.file_writer",
 }
 
@@ -155,6 +157,7 @@ __all__ = [
     "read_wfdb",
     "read_zarr",
     "relative_l2",
+    "with_boundary",
     "write_dataset",
 ]
 __version__ = "0.2.0.dev0"

@@ -90,9 +90,10 @@ def evaluate_command(arguments: list[str], progress: Callable[[str], Any]) -> st
     return "\n".join([result.table(), *note, f"written to {folder}: {written}"])
 
 
-def add_data_options(parser: Any, folder: str) -> None:
+def add_data_options(parser: Any, folder: str, optional: bool = False) -> None:
     """The options that `evaluate` and `certify` share."""
-    parser.add_argument("run", type=str, help="Folder of a training run.")
+    run = {"nargs": "?", "default": None} if optional else {}
+    parser.add_argument("run", type=str | None if optional else str, help="Folder of a training run.", **run)
     parser.add_argument("--data", type=str | None, default=None, help="Data file. Default: that of the training.")
     parser.add_argument(
         "--split", type=Literal["train", "validation", "test"], default="test", help="Samples to use. Default test."

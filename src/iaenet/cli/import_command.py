@@ -24,6 +24,7 @@ EXAMPLES = """  iaenet import npz run.npz --inputs x --outputs y --periodic true
   iaenet import netcdf era5.nc --coordinates longitude,latitude --sample time --inputs t2m --outputs tp --out era5.h5
   iaenet import mesh runs/ --inputs load --outputs u --out plates.h5
   iaenet import wfdb rec100 --inputs MLII --outputs V5 --window 1080 --split time --gap 2 --out ecg.h5
+  iaenet import csv wings/ --coordinates x,y --inputs alpha --outputs p --boundary outlines/ --out wings.h5
   iaenet import wfdb records/ --inputs MLII --outputs V5 --window 1080 --out ecg.h5
   iaenet import fecgsyndb fecgsyndb/ --split_by subject --out fetal.h5
   iaenet import csv samples/ --coordinates x,y --inputs a --outputs u --bounds [[0,1],[0,1]] --out mine.h5"""
@@ -33,6 +34,8 @@ def import_command(arguments: list[str], progress: Callable[[str], Any]) -> str:
     """Read the arguments, bring the files into a data file, and say what was written."""
     given = vars(import_parser().parse_args(arguments))
     check_source(given["path"])
+    if given.get("boundary") is not None:
+        existing(given["boundary"])
     check_folder(given["out"])
     chosen = {name: value for name, value in given.items() if name != "config"}
     return import_data(**chosen, progress=progress(Path(given["out"]).name))

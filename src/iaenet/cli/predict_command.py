@@ -70,6 +70,13 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         help="Of the output, the same or data (a data file of iaenet). Default: by its name; in a folder as the input, "
         "or csv.",
     )
+    parser.add_argument(
+        "--boundary",
+        type=str | None,
+        default=None,
+        help="File with the boundary of the domain, or folder with one for each sample, as for `iaenet import`. "
+        "Default: that of the cells, or found from the points.",
+    )
     add_device_option(parser)
     add_pool_options(parser)
     group = parser.add_argument_group("how to read the input")
@@ -84,8 +91,9 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
     pattern = not Path(given.input).exists() and has_magic(given.input)
     if not pattern:
         check_source(given.input)
-    if isinstance(given.at, str):
-        existing(given.at)
+    for path in (given.at if isinstance(given.at, str) else None, given.boundary):
+        if path is not None:
+            existing(path)
     for path in (given.output, *([given.picture] if given.picture else [])):
         check_folder(path)
 
@@ -107,6 +115,7 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         format=given.format,
         output_format=given.output_format,
         origin={"run": given.run},
+        boundary=given.boundary,
         progress=progress("predicting"),
         **chosen,
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
+from iaenet.cli.certify_command import certify_command
 from iaenet.cli.evaluate_command import add_device_option, recorded_data
 from iaenet.cli.import_command import add_import_options, check_source
 from iaenet.cli.options import field_texts, new_parser, value_of, whole_numbers, words
@@ -17,6 +18,7 @@ EXAMPLES = """  iaenet train --data burgers.h5 --resolution 256 --run burgers
   iaenet train --config burgers.yaml --model.width 64 --epochs 200
   iaenet train --data burgers.h5 --preset paper --model.name fno --run fno
   iaenet train --data samples/ --import.coordinates x,y --import.inputs a --import.outputs u --run mine
+  iaenet train --data plates/ --import.inputs load --import.outputs stress --run plates --certify
   iaenet train --resume burgers
   iaenet train --model.name deeponet --help      (with the options of that model)
   torchrun --nproc-per-node 2 -m -- iaenet train --config burgers.yaml --run burgers"""
@@ -56,6 +58,11 @@ def train_command(arguments: list[str], progress: Callable[[str], Any]) -> str:
         type=dict[str, Plain],
         default={"name": "iaenet"},
         help="Model: its name and options, as --model.width 64.",
+    )
+    parser.add_argument(
+        "--certify",
+        action="store_true",
+        help="Certify the trained model on its test samples, too: RUN/certificate, as `iaenet certify RUN` makes it.",
     )
     add_device_option(parser)
     _add_recipe(parser, TrainConfig)
@@ -103,15 +110,14 @@ def _run(given: Any, progress: Callable[[str], Any]) -> str:
         return ""  # one of several processes speaks for all
     best = RunFolder(run).read_json("metrics.json")["best"]
     size = sum(parameter.numel() for parameter in operator.network.parameters())
-    return (
-        "\n".join(notes)
-        + "\n" * bool(notes)
-        + (
-            f"{run}: {model['name']} with {size} parameters, validation error {best['validation']:.4g} "
-            f"(epoch {best['epoch']})\n"
-            f"next: iaenet evaluate {run}"
-        )
+    text = "\n".join([*notes, ""]) * bool(notes) + (
+        f"{run}: {model['name']} with {size} parameters, validation error {best['validation']:.4g} "
+        f"(epoch {best['epoch']})\n"
+        f"next: iaenet evaluate {run}"
     )
+    if given.certify:
+        text = f"{certify_command([str(run), '--device', given.device], progress)}\n{text}"
+    return text
 
 
 def _add_recipe(parser: Any, kind: Any, prefix: str = "") -> None:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from iaenet.errors import InvalidInputError
 
 FORMAT = "iaenet data"
-VERSION = 2  # 1, of iaenet 0.1, has neither cells nor rules; it is read, too
+VERSION = 3  # 1, of iaenet 0.1, has neither cells nor rules, 2 no boundaries; both are read, too
 SPLITS = ("train", "validation", "test")
 # Version 1.10 is the oldest of HDF5 whose every structure has a checksum; all since then can read it.
 HDF5_VERSION = ("v110", "v110")
@@ -52,12 +52,13 @@ def discretization_rows(d: int, version: int = VERSION) -> np.dtype[Any]:
     """A row of the table of discretizations in at most d dimensions; smaller ones leave the rest zero.
 
     >>> discretization_rows(2).names
-    ('grid', 'dim', 'shape', 'periodic', 'bounds', 'start', 'count', 'sha256', 'corners', 'rule')
+    ('grid', 'dim', 'shape', 'periodic', 'bounds', 'start', 'count', 'sha256', 'corners', 'rule', 'facets')
     """
     sized = [("shape", "<i8", (d,)), ("periodic", "u1", (d,)), ("bounds", "<f8", (d, 2))]
     fields = [("grid", "u1"), ("dim", "u1"), *sized, ("start", "<i8"), ("count", "<i8"), ("sha256", "u1", (32,))]
-    # Corners of a simplex, 0 if there are no cells; index in RULES.
-    return np.dtype(fields if version == 1 else [*fields, ("corners", "u1"), ("rule", "u1")])
+    # Corners of a simplex, 0 if there are no cells; index in RULES; of a boundary its corners, facets, corners of each.
+    more = [("corners", "u1"), ("rule", "u1"), ("facets", "<i8", (3,))]
+    return np.dtype([*fields, *more[: {1: 0, 2: 2}.get(version, 3)]])
 
 
 def content_hash(metadata: bytes, discretizations: NDArray[Any], pairs: NDArray[Any]) -> str:

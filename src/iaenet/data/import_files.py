@@ -25,6 +25,7 @@ def import_data(
     gap: int = 1,
     precision: Literal["float32", "float64"] = "float32",
     progress: Callable[[int, int], None] | None = None,
+    boundary: str | None = None,
     **options: Any,
 ) -> str:
     """Bring your own files into a data file, and tell what was written, assumed and left out.
@@ -41,6 +42,8 @@ def import_data(
         the first part for training. Default random, but time where there are fewer records than parts.
     gap: windows or samples left out between the parts, if split in time. Default 1.
     precision: of the values in the data file. Default float32.
+    boundary: file with the boundary of the domain, or folder with one for each sample: segments in 2-D, triangles in
+        3-D (.stl, .vtk, .vtu, .csv). Default: that of the cells, or found from the points.
 
     How to read, `options` say, see `iaenet.data.reading.reader_options.OPTIONS`; each format has some of them.
     """
@@ -54,6 +57,10 @@ def import_data(
     from iaenet.data.file_writer import write_dataset  # not above: the command's help needs no PyTorch
 
     imported = FORMATS[format].read(path, **chosen)
+    if boundary is not None:
+        from iaenet.data.reading.boundary_files import bounded
+
+        imported = bounded(imported, boundary)
     notes, shares = list(imported.notes), (train, validation, test)
     few = len(set(imported.records or ())) < sum(part > 0 for part in shares)
     if split is None and imported.records and few:

@@ -92,6 +92,7 @@ def _error_tables(result: Result) -> list[Grid]:
         above = [column for column in result["columns"] if any(column in row["interpolated"] for row in rows)]
         scores = {row["name"]: row["interpolated"] for row in rows if row["interpolated"]}
         grids.append(_columns("Here, on labels interpolated from the training grid as in the paper", above, scores))
+    grids += _invariance(result)
     known_as = result["published_reference"]
     head = ["", f"error at {result['home']}", f"/ {result['reference']}", "published", f"/ {known_as}"]
     cells = [[*head, "parameters", "epochs", "seconds", "rate", "trials", "seeds"]]
@@ -114,6 +115,20 @@ def _error_tables(result: Result) -> list[Grid]:
             ]
         )
     return [*grids, Grid("Beside each other, and what it took", cells)]
+
+
+def _invariance(result: Result) -> list[Grid]:
+    """Bare points instead of a mesh, a half sampled four times denser, and the certificate, of the first seed."""
+    cells = [["", f"error at {result['home']}", "bare points", "/ own", "refined half", "certificate"]]
+    for row in result["rows"]:
+        found, own = row.get("invariance"), row["errors"].get(result["home"])
+        if found is None:
+            continue
+        points = found["points"]
+        ratio = DASH if points is None or own is None else ratio_text(points / own)
+        refined = DASH if found["refined_half"] is None else f"{found['refined_half']:.1e}"
+        cells.append([row["name"], figure_text(own), figure_text(points), ratio, refined, found["verdict"]])
+    return [Grid("The same functions given otherwise", cells)] if len(cells) > 1 else []
 
 
 def _columns(title: str, columns: Sequence[str], rows: Mapping[str, Mapping[str, float]]) -> Grid:

@@ -83,6 +83,7 @@ class Job:
     test: Data
     interpolated: bool
     home: int
+    invariance: bool = False
 
     @property
     def weight(self) -> float:
@@ -113,6 +114,7 @@ def _job(table: Table, name: str, row: Row, sizes: Preset) -> Job:
         ),
         interpolated=table.interpolated,
         home=sizes.at,
+        invariance=table.invariance,
     )
 
 

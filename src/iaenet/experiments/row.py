@@ -20,7 +20,7 @@ from iaenet.experiments.machine import machine
 from iaenet.experiments.plan import Job, Training, digest
 from iaenet.experiments.progress import Part
 from iaenet.experiments.rate_search import best_rate, forget, search
-from iaenet.experiments.score import score
+from iaenet.experiments.score import invariance, score
 from iaenet.reports.plots import save
 from iaenet.reports.result_plots import draw_predictions
 from iaenet.training.config import TrainConfig
@@ -108,6 +108,8 @@ def _run_seed(job: Job, seed: int, work: WorkFolder, part: Part, draw: bool) -> 
     outcome["ideas"] = ideas_of(operator.network, config)
     part.note(f"seed {seed}, scoring")
     outcome |= score(learnt.as_operator(operator), test, job.home, job.interpolated)
+    if job.invariance:
+        outcome["invariance"] = invariance(learnt.as_operator(operator), test, job.home)
     if draw:
         _draw(learnt, operator, test, job, work)
     return _keep(outcome, job, seed, work)
@@ -168,7 +170,8 @@ def _draw(learnt: Material, operator: Any, test: Dataset, job: Job, work: WorkFo
 
 
 def _key(job: Job, seed: int) -> str:
-    return digest([job.training.name, job.test.name, job.home, job.interpolated, seed])
+    more = ["invariance"] if job.invariance else []
+    return digest([job.training.name, job.test.name, job.home, job.interpolated, seed, *more])
 
 
 def _keep(outcome: dict[str, Any], job: Job, seed: int, work: WorkFolder) -> dict[str, Any]:

@@ -183,6 +183,7 @@ class Table:
     problem, parameters: where the data come from, see `iaenet generate`.
     axis: horizontal axis of the figure, resolution or blocks. Default resolution.
     interpolated: score resolutions above the training also on interpolated labels, as the paper did. Default false.
+    invariance: score also on the points of the inputs without their cells, and certify. Default false.
     rows: the networks, by name.
     presets: sizes, by name.
     made_of: the results that it is made of, if it is made of others.
@@ -199,6 +200,7 @@ class Table:
     parameters: dict[str, Any] = field(default_factory=dict)
     axis: Literal["resolution", "blocks"] = "resolution"
     interpolated: bool = False
+    invariance: bool = False
     rows: dict[str, Row] = field(default_factory=dict)
     presets: dict[str, Preset] = field(default_factory=dict)
     made_of: MadeOf = field(default_factory=MadeOf)
@@ -219,7 +221,7 @@ def table_names(folder: Traversable = TABLES) -> list[str]:
     """The tables that a folder describes.
 
     >>> table_names()[:4]
-    ['burgers001', 'burgers01', 'burgers1', 'burgers10']
+    ['aliasing', 'aliasing-64', 'burgers001', 'burgers01']
     """
     found = (
         sorted(path.name[:-5] for path in folder.iterdir() if path.name.endswith(".yaml")) if folder.is_dir() else []

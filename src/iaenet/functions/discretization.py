@@ -80,7 +80,7 @@ class Discretization:
         self.rule = rule
         self.cells = None if cells is None else cells.detach().clone()  # (e, k + 1)
         self.domain = domain
-        self._boundary = boundary
+        self.given_boundary = boundary
         self.cache: dict[Any, Any] = {}
 
     # ------------------------------------------------------------------ makers
@@ -225,8 +225,8 @@ class Discretization:
         >>> grid.boundary[1].tolist()
         [[0, 1], [1, 2], [2, 0]]
         """
-        if self._boundary is not None or self.cells is None:
-            return self._boundary
+        if self.given_boundary is not None or self.cells is None:
+            return self.given_boundary
         low, high = self.bounds.unbind(1)  # in the unit box: volumes of 1e-300 are none
         facets = boundary_facets(((self.points - low) / (high - low)).cpu().numpy(), self.cells.cpu().numpy())
         return self.points, torch.from_numpy(facets).to(self.points.device)
@@ -246,7 +246,7 @@ class Discretization:
     def key(self) -> str:
         """Content hash: equal for discretizations with the same points, weights, cells and domain."""
         digest = hashlib.sha1(repr((self.shape, self.periodic, self.axes is None)).encode(), usedforsecurity=False)
-        more = [part for part in (self.cells, *(self._boundary or ())) if part is not None]
+        more = [part for part in (self.cells, *(self.given_boundary or ())) if part is not None]
         for part in (self.points, self.weights, self.bounds, *more):
             digest.update(part.detach().cpu().numpy().tobytes())
         return digest.hexdigest()
@@ -278,7 +278,9 @@ class Discretization:
             rule=self.rule,
             cells=None if self.cells is None else self.cells.to(device),
             domain=self.domain,
-            boundary=None if self._boundary is None else (self._boundary[0].to(device), self._boundary[1].to(device)),
+            boundary=None
+            if self.given_boundary is None
+            else (self.given_boundary[0].to(device), self.given_boundary[1].to(device)),
         )
 
     def __getstate__(self) -> dict[str, Any]:

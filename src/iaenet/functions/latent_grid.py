@@ -23,6 +23,7 @@ from iaenet.functions.axis_projection import (
     uniform_nodes,
 )
 from iaenet.functions.discretization import Discretization
+from iaenet.functions.domain_measure import boundary_moments
 from iaenet.functions.projection import PENALTY, SCATTERED, Projection, apply_axes, read_points
 
 MOST_COEFFICIENTS = {2: 441, 3: 729}  # of scattered points: an equation of this size is solved for each sample
@@ -84,22 +85,18 @@ class LatentGrid:
         c = self.scattered.coefficients(points, weights, values, nyquist)
         return self.scattered.on_axes(c, [x.to(c.device) for x in self.nodes]).to(values.dtype)
 
-    def measure(self, source: Discretization) -> Tensor:
-        """The domain as a function: `chi(z) = sum_k B_k(z) sum_i w_i B_k(x_i)`, about 1 in it and 0 outside: `(s, 1)`.
+    def measure_of(self, points: Tensor, weights: Tensor, boundary: Tensor | None = None) -> Tensor:
+        """The domain as a function: `chi(z) = sum_k B_k(z) int_Omega B_k dx`, about 1 in it and 0 outside: `(s, 1)`.
 
-        Weights are those of the unit box.
+        Integrals are sums over points `(n, d)` of the unit box with weights `(n,)`, or those within facets `(f, d, d)`.
         """
-        if self.key not in source.cache:
-            source.cache[self.key] = self.measure_of(*unit(source, source))
-        kept: Tensor = source.cache[self.key]
-        return kept
-
-    def measure_of(self, points: Tensor, weights: Tensor) -> Tensor:
-        """The measure of points `(n, d)` of the unit box with weights `(n,)`."""
         projection = self.scattered
         # A fixed filter: the same domain must look the same whatever its points are.
         damped = 1 / (1 + projection.penalty(weights.new_zeros(1), 1.0) / (projection.smoothing * PENALTY))
-        sums = projection.moments(points, weights, torch.ones_like(points[None, :, :1]))[:, 0]
+        if boundary is None:
+            sums = projection.moments(points, weights, torch.ones_like(points[None, :, :1]))[:, 0]
+        else:
+            sums = boundary_moments(projection, boundary.to(points))[:, None]
         c = damped[:, None] * sums / math.prod(projection.periods)
         return projection.on_axes(c[None], [x.to(c.device) for x in self.nodes])[0]
 

@@ -39,6 +39,7 @@ def predict_files(
     format: str | None = None,
     output_format: str | None = None,
     origin: dict[str, Any] | None = None,
+    boundary: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> str:
@@ -49,6 +50,7 @@ def predict_files(
     picture: PNG to draw of some samples, with the last step of each. Default: none.
     format, output_format: Default: by the names of the files, see `read_inputs` and `data.writing.target.choose`.
     origin: what the output should say of where it comes from, beside the input.
+    boundary: file or folder with the boundaries of the domains, see `import_data`. Default: none.
     options: how to read the input, see `iaenet.data.reading.reader_options`.
 
     >>> import tempfile, torch
@@ -71,7 +73,7 @@ def predict_files(
             apart(path, [source] if file is None else [source, file])
     if picture is not None:
         _check_picture(Path(picture), Path(output))
-    given, where = _read(operator, source, kind, at, target.format.name == DATA, options)
+    given, where = _read(operator, source, kind, at, target.format.name == DATA, boundary, options)
     if steps < 1:
         raise InvalidInputError(f"a roll-out has at least 1 step, got {steps}")
     count = len(given.fields)
@@ -124,18 +126,24 @@ def predict_files(
 
 
 def _read(
-    operator: Operator, source: str | Path, kind: str, at: Any, kept: bool, options: dict[str, Any]
+    operator: Operator,
+    source: str | Path,
+    kind: str,
+    at: Any,
+    kept: bool,
+    boundary: str | Path | None,
+    options: dict[str, Any],
 ) -> tuple[Given, Target]:
     """The inputs, and the query points of each; quadrature weights of these matter only where they are `kept`."""
     if not isinstance(at, str | Path):
-        given = read_inputs(source, operator.metadata, format=kind, **options)
+        given = read_inputs(source, operator.metadata, format=kind, boundary=boundary, **options)
         return given, targets(operator, at, len(given.fields))
     known = remembered(operator.metadata, kind) | parse_options(options, "predict")
     names = name_list(known.get("coordinates"))
     dim = (operator.metadata.get("trained") or {}).get("dim") or len(names) or 1
     points = read_points(at, dim, names, known.get("delimiter", ","))
     reach = points.extent((False,) * points.dim)
-    given = read_inputs(source, operator.metadata, format=kind, reach=reach, **options)
+    given = read_inputs(source, operator.metadata, format=kind, reach=reach, boundary=boundary, **options)
     domain = given.fields[0].discretization
     rule: Rule = "cells" if kept else "monte-carlo"
     try:

@@ -46,6 +46,7 @@ def read_inputs(
     *,
     format: str | None = None,
     reach: ArrayLike | None = None,
+    boundary: str | Path | None = None,
     **options: Any,
 ) -> Given:
     """The inputs in a file or folder, as the model of this metadata takes them (see `iaenet.models.operator.Operator`).
@@ -55,6 +56,7 @@ def read_inputs(
     imported from are read in the same way. `options`, see `iaenet.data.reading.reader_options`, replace all that.
 
     format: one of `iaenet.data.formats.FORMATS`. Default: by the name, or what is in a folder.
+    boundary: file or folder with the boundaries of the domains, as for `import_data`. Default: none.
     """
     name = format_of(path) if format is None else format
     if name not in FORMATS:
@@ -71,6 +73,10 @@ def read_inputs(
             chosen[role.format("output")] = chosen[role.format("input")]
     kind.check(chosen)
     imported = kind.read(path, **chosen)
+    if boundary is not None:
+        from iaenet.data.reading.boundary_files import bounded
+
+        imported = bounded(imported, boundary)
     count = len(imported.given)
     files = [Path(imported.where(i)) for i in range(count)]
     stems = [file.stem if file.is_file() else "" for file in files]
