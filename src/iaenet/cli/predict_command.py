@@ -68,12 +68,15 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
     for path in (given.output, *([given.picture] if given.picture else [])):
         check_folder(path)
 
+    from iaenet.functions.devices import place
     from iaenet.models.inference import use_device
     from iaenet.reports.predict_files import predict_files
     from iaenet.training.fit import load
 
+    operator = load(given.run)
+    place(operator, use_device(given.device))
     return predict_files(
-        load(given.run).to(use_device(given.device)),
+        operator,
         given.input,
         given.output,
         at=given.at,
