@@ -19,7 +19,7 @@ from iaenet.reports.result_plots import draw_comparison
 
 folder = Path(tempfile.mkdtemp())
 resolutions = [64, 128, 256, 512, 1024]
-iaenet.generate(PROBLEMS["burgers"](viscosity=0.01), folder / "a.h5", samples=300, resolutions=resolutions)
+iaenet.generate(PROBLEMS["burgers"](viscosity=0.01), folder / "a.h5", samples=200, resolutions=resolutions)
 models = {
     "IAE-Net": "iaenet",
     "FNO": "fno",
@@ -37,7 +37,7 @@ models = {
 test = iaenet.load_dataset(folder / "a.h5", split="test")
 found, sizes = {}, {}
 for name, model in models.items():
-    trained = iaenet.fit(model, folder / "a.h5", resolution=128, budget="20s cpu", threads=1)
+    trained = iaenet.fit(model, folder / "a.h5", resolution=128, budget="8s cpu", threads=1)
     sizes[name] = sum(p.numel() for p in trained.parameters())
     found[name] = json.loads(iaenet.evaluate(trained, test, random_points=128).to_json())["rows"]
 

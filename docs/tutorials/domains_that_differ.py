@@ -23,7 +23,7 @@ from iaenet.reports.plots import draw_samples, png
 from iaenet.reports.result_plots import draw_predictions
 
 folder = Path(tempfile.mkdtemp())
-iaenet.generate(PROBLEMS["plate"](), folder / "plate.h5", samples=150, resolutions=[300], splits=(120, 15, 15))
+iaenet.generate(PROBLEMS["plate"](), folder / "plate.h5", samples=100, resolutions=[300], splits=(80, 10, 10))
 data = iaenet.load_dataset(folder / "plate.h5")
 given, wanted = data[0]
 at = given.discretization
@@ -38,14 +38,14 @@ display(Image(png(draw_samples(data, samples=2))))
 # network at the query points.
 
 # %%
-model = iaenet.fit("iaenet", folder / "plate.h5", folder / "plate", budget="45s cpu", threads=1)
+model = iaenet.fit("iaenet", folder / "plate.h5", folder / "plate", budget="25s cpu", threads=1)
 print({name: model.network.options[name] for name in ("grid", "geometry", "head")})
 test = iaenet.load_dataset(folder / "plate.h5", split="test")
 print(iaenet.evaluate(model, test).table())
 display(Image(png(draw_predictions(model, test, [0, 1]))))
 
 # %% [markdown]
-# A training of 45 seconds on 120 plates is a start: more plates and more time take the error down (`--budget 10m`).
+# A training of 25 seconds on 80 plates is a start: more plates and more time take the error down (`--budget 10m`).
 #
 # ## Bare points instead of a mesh
 #

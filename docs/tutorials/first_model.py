@@ -28,7 +28,7 @@ folder = Path(tempfile.mkdtemp())
 
 # %%
 iaenet.generate(
-    PROBLEMS["burgers"](viscosity=0.01), folder / "burgers.h5", samples=360, resolutions=[64, 128, 512, 2048]
+    PROBLEMS["burgers"](viscosity=0.01), folder / "burgers.h5", samples=240, resolutions=[64, 128, 512, 2048]
 )
 data = iaenet.load_dataset(folder / "burgers.h5")
 print(data.samples, "samples at", data.resolutions, "points;", data.splits)
@@ -57,7 +57,7 @@ plt.show()
 # `iaenet train --data burgers.h5 --resolution 128 --run run`.
 
 # %%
-model = iaenet.fit("iaenet", folder / "burgers.h5", folder / "run", resolution=128, epochs=15, threads=1)
+model = iaenet.fit("iaenet", folder / "burgers.h5", folder / "run", resolution=128, epochs=10, threads=1)
 print(f"{sum(p.numel() for p in model.parameters()):,} parameters")
 
 # %% [markdown]

@@ -38,7 +38,7 @@ def experiment(path: Path, sensors: int) -> None:
             rows.writerow([f"{x:.5f}", f"{20 + 5 * sum(w for _, w in waves):.4f}", f"{20 + 5 * after:.4f}"])
 
 
-for i in range(160):
+for i in range(120):
     experiment(folder / "experiments" / f"run{i:03d}.csv", generator.randint(40, 80))
 experiment(folder / "new.csv", 60)
 print((folder / "experiments" / "run000.csv").read_text()[:130], "...")
@@ -65,7 +65,7 @@ written = iaenet.import_data(
     units={"before": "C", "after": "C"},
 )
 print(written)
-model = iaenet.fit("iaenet", folder / "rod.h5", folder / "rod", epochs=20, threads=1)
+model = iaenet.fit("iaenet", folder / "rod.h5", folder / "rod", epochs=12, threads=1)
 print(iaenet.evaluate(model, iaenet.load_dataset(folder / "rod.h5", split="test")).table())
 
 # %% [markdown]

@@ -20,8 +20,8 @@ from iaenet.data.problems import PROBLEMS
 from iaenet.evaluation.mismatch import mismatch
 
 folder = Path(tempfile.mkdtemp())
-iaenet.generate(PROBLEMS["burgers"](viscosity=0.01), folder / "a.h5", samples=300, resolutions=[64, 128, 256, 1024])
-model = iaenet.fit("iaenet", folder / "a.h5", folder / "run", resolution=128, epochs=12, threads=1)
+iaenet.generate(PROBLEMS["burgers"](viscosity=0.01), folder / "a.h5", samples=200, resolutions=[64, 128, 256, 1024])
+model = iaenet.fit("iaenet", folder / "a.h5", folder / "run", resolution=128, epochs=8, threads=1)
 test = iaenet.load_dataset(folder / "a.h5", split="test")
 
 # %% [markdown]
@@ -39,7 +39,7 @@ print(certificate.table())
 
 # %%
 published = iaenet.fit(
-    {"name": "published", "width": 8, "latent": 32, "blocks": 1}, folder / "a.h5", resolution=128, epochs=4, threads=1
+    {"name": "published", "width": 8, "latent": 32, "blocks": 1}, folder / "a.h5", resolution=128, epochs=2, threads=1
 )
 print(iaenet.certify(published, test, training_resolution=128).verdict)
 

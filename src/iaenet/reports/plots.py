@@ -15,6 +15,7 @@ from iaenet.data.problems.problem import Channel
 from iaenet.data.summary import label
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field
+from iaenet.reports.space_plots import draw_space, in_space
 
 MOST_RESOLUTIONS = 4  # in one picture; of more, the coarsest, the finest and two between
 FEW_POINTS = 64  # are marked on a line
@@ -34,6 +35,11 @@ class Panel:
     def lines(self) -> bool:
         """Whether it shows functions of one variable."""
         return all(at.dim == 1 for at, _ in self.curves.values())
+
+    @property
+    def space(self) -> bool:
+        """Whether it shows a function of three variables."""
+        return any(at.dim == 3 for at, _ in self.curves.values())
 
 
 def picture(dataset: Dataset, path: str | os.PathLike[str], samples: int = 3) -> None:
@@ -59,7 +65,7 @@ def png(figure: Any) -> bytes:
 
 
 def draw_samples(dataset: Dataset, samples: int = 3) -> Any:
-    """A matplotlib figure with a row for each sample: lines in 1-D, maps in 2-D, a middle plane beyond.
+    """A matplotlib figure with a row for each sample: lines in 1-D, maps in 2-D, middle planes or surfaces in 3-D.
 
     Lines of all resolutions share a panel, maps have one each, on one scale.
 
@@ -98,8 +104,11 @@ def draw_panels(rows: list[list[Panel]], names: list[str]) -> Any:
         for ax, panel in zip(row, panels, strict=False):
             if panel.lines:
                 _draw_lines(ax, panel)
+            elif panel.space:
+                _draw_space(in_space(ax), panel, _signed(rows, panel.channel), name if panel is panels[0] else "")
+                continue
             else:
-                _draw_map(ax, panel, signed=_signed([other for line in rows for other in line], panel.channel))
+                _draw_map(ax, panel, _signed(rows, panel.channel))
             ax.tick_params(labelsize=8)
             ax.set_xlabel("x", fontsize=8, labelpad=1)
         for ax in row[len(panels) :]:
@@ -150,11 +159,8 @@ def _draw_map(ax: Any, panel: Panel, signed: bool) -> None:
     style = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit} if signed else {"vmin": low, "vmax": high}
     bounds = at.bounds.numpy()
     if at.axes is not None and at.dim > 1:
-        plane = values.reshape(at.shape)
-        while plane.ndim > 2:
-            plane = plane[..., plane.shape[-1] // 2]
-        x, y = (axis.numpy() for axis in at.axes[:2])
-        drawn = ax.pcolormesh(x, y, plane.T, shading="nearest", rasterized=True, **style)
+        x, y = (axis.numpy() for axis in at.axes)
+        drawn = ax.pcolormesh(x, y, values.reshape(at.shape).T, shading="nearest", rasterized=True, **style)
     elif at.dim == 2 and at.cells is not None and at.cells.shape[1] == 3:
         corners, triangles = at.points.numpy().T, at.cells.numpy()
         drawn = ax.tripcolor(*corners, triangles, values, shading="gouraud", rasterized=True, **style)
@@ -173,10 +179,20 @@ def _draw_map(ax: Any, panel: Panel, signed: bool) -> None:
     bar.ax.tick_params(labelsize=7)
 
 
-def _signed(panels: list[Panel], channel: str) -> bool:
+def _draw_space(ax: Any, panel: Panel, signed: bool, row: str) -> None:
+    ((name, (at, values)),) = panel.curves.items()
+    low, high = panel.limits
+    limit = max(-low, high)
+    drawn = draw_space(ax, at, values, "RdBu_r" if signed else "viridis", (-limit, limit) if signed else (low, high))
+    ax.set_title(f"{panel.channel}, {name}" if name else panel.channel, fontsize=9)
+    ax.text2D(-0.12, 0.5, row, rotation=90, transform=ax.transAxes, fontsize=9, ha="center", va="center")
+    ax.figure.colorbar(drawn, ax=ax, fraction=0.04, pad=0.1, shrink=0.7).ax.tick_params(labelsize=7)
+
+
+def _signed(rows: list[list[Panel]], channel: str) -> bool:
     """Whether values lie on both sides of zero, so that zero should be white."""
-    low = min(panel.limits[0] for panel in panels if panel.channel == channel)
-    high = max(panel.limits[1] for panel in panels if panel.channel == channel)
+    panels = [panel for row in rows for panel in row if panel.channel == channel]
+    low, high = min(panel.limits[0] for panel in panels), max(panel.limits[1] for panel in panels)
     return low < 0 < high and max(-low, high) < 2.5 * min(-low, high)
 
 
