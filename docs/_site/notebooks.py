@@ -1,8 +1,10 @@
 """Tutorials: Python files with cells, run as notebooks and written as Markdown with their outputs and pictures."""
 
+import os
 from pathlib import Path
 
 import jupytext
+from jupyter_client import AsyncKernelManager
 from nbclient import NotebookClient
 from nbconvert import MarkdownExporter
 
@@ -12,7 +14,10 @@ def run_notebook(source: Path, execute: bool = True) -> tuple[str, dict[str, byt
     notebook = jupytext.read(source)
     if execute:
         notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-        NotebookClient(notebook, timeout=900, resources={"metadata": {"path": str(source.parent)}}).execute()
+        kernel = AsyncKernelManager(kernel_name="python3", transport="tcp" if os.name == "nt" else "ipc")
+        NotebookClient(
+            notebook, km=kernel, timeout=1800, resources={"metadata": {"path": str(source.parent)}}
+        ).execute()
     text, resources = MarkdownExporter().from_notebook_node(notebook)
     pictures = {f"{source.stem}_{name}": content for name, content in resources["outputs"].items()}
     for name in resources["outputs"]:

@@ -65,8 +65,11 @@ def write_report(
     trained = {page.resolution for page in pages}
     common = trained.pop() if len(trained) == 1 else None
     numbers = {on: [page.errors[on] for page in pages if page.errors.get(on, "refused") != "refused"] for on in columns}
+    short = [Path(page.name).name for page in pages]
+    names = short if len(set(short)) == len(short) else [page.name for page in pages]
+    rows = {name: page.rows for name, page in zip(names, pages, strict=True)}
     if picture is not None:
-        drawn = draw_comparison({Path(page.name).name: page.rows for page in pages}, common)
+        drawn = draw_comparison(rows, common)
         if drawn is None:
             raise InvalidInputError(
                 f"{picture}: nothing to draw, no run has errors at two resolutions; `iaenet evaluate` takes them"
@@ -79,7 +82,7 @@ def write_report(
         version=iaenet.__version__,
         runs=pages,
         columns=columns,
-        comparison=comparison_chart({page.name: page.rows for page in pages}, common),
+        comparison=comparison_chart(rows, common),
         best={on: min(found, key=float) for on, found in numbers.items() if found},
     )
 
