@@ -61,12 +61,13 @@ def test_demo(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(demo, "RESOLUTIONS", (128, 256, 512))
     monkeypatch.setitem(demo.MODELS, "iaenet", TINY)
     monkeypatch.setitem(demo.MODELS, "fno", "--model.width 8 --model.modes 4")
-    found = demo.main(tmp_path, samples=24, epochs=1)
+    found = demo.main(tmp_path, samples=24, length="--epochs 1")
     assert set(found["iaenet"]) == {"128", "256", "512", "256 random points"}
     assert set(found["deeponet"]) == {"256"}
     text = capsys.readouterr().out
     assert text.count("$ iaenet") == 1 + 2 * 4 + 2 + 1
     assert (tmp_path / "report.html").stat().st_size > 100_000
+    assert (tmp_path / "resolution.png").read_bytes()[:4] == b"\x89PNG"
 
 
 @pytest.mark.parametrize("script", sorted((EXAMPLES / "slurm").glob("*.sbatch")), ids=lambda script: script.name)

@@ -106,17 +106,22 @@ def add_data_options(parser: Any, folder: str, optional: bool = False) -> None:
 def add_device_option(parser: Any) -> None:
     """`--device`, the same for every command that computes with a model."""
     parser.add_argument(
-        "--device", type=str, default="auto", help="Where to compute: cpu, cuda, cuda:1. Default: CUDA if there is one."
+        "--device",
+        type=str,
+        default="auto",
+        help="Where to compute: cpu, cuda, cuda:1, mps. Default: CUDA if there is one.",
     )
 
 
 def opened(run: str, data: str | None, split: str, device: str) -> "tuple[Operator, Dataset, list[str]]":
     """The model of a run, the samples of one split, and what the user should know about them."""
     from iaenet.data.dataset import load_dataset
+    from iaenet.functions.devices import place
     from iaenet.models.inference import use_device
     from iaenet.training.fit import load
 
-    operator = load(run).to(use_device(device))
+    operator = load(run)
+    place(operator, use_device(device))
     origin = operator.metadata.get("data") or {}
     recorded = str(origin.get("data") or "")
     if not (data or recorded):

@@ -101,12 +101,15 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
     if pattern or given.workers > 1 or given.backend or given.scheduler or _is_folder_of_arrays(given.input):
         return _many(given, chosen, progress)
 
+    from iaenet.functions.devices import place
     from iaenet.models.inference import use_device
     from iaenet.reports.predict_files import predict_files
     from iaenet.training.fit import load
 
+    operator = load(given.run)
+    place(operator, use_device(given.device))
     return predict_files(
-        load(given.run).to(use_device(given.device)),
+        operator,
         given.input,
         given.output,
         at=given.at,

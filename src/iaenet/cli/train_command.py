@@ -1,6 +1,7 @@
 """`iaenet train`: train a model on a data file, or resume a run that was stopped."""
 
 import dataclasses
+import re
 from argparse import SUPPRESS
 from collections.abc import Callable
 from pathlib import Path
@@ -65,6 +66,7 @@ def train_command(arguments: list[str], progress: Callable[[str], Any]) -> str:
         help="Certify the trained model on its test samples, too: RUN/certificate, as `iaenet certify RUN` makes it.",
     )
     add_device_option(parser)
+    parser.add_argument("--compile", action="store_true", help="Compile the network with torch.compile. Default: not.")
     _add_recipe(parser, TrainConfig)
     group = parser.add_argument_group(
         "import",
@@ -105,7 +107,8 @@ def _run(given: Any, progress: Callable[[str], Any]) -> str:
     data = load_dataset(given.data)
     if given.content not in (None, data.content_hash):
         raise InvalidInputError(f"{given.data}: content is {data.content_hash}, but this run needs {given.content}")
-    operator = fit(model, data, run, resolution=given.resolution, config=config, device=given.device, progress=progress)
+    where = {"device": given.device, "compile": given.compile}
+    operator = fit(model, data, run, resolution=given.resolution, config=config, progress=progress, **where)
     if not PartialState().is_main_process:
         return ""  # one of several processes speaks for all
     best = RunFolder(run).read_json("metrics.json")["best"]
@@ -212,4 +215,6 @@ def _config(run: str) -> Path:
     path = Path(run) / "config.yaml"
     if not path.is_file():
         raise InvalidInputError(f"{run} is no training run: there is no {path}")
+    if re.search(r"^optimiser:", path.read_text(encoding="utf-8"), re.MULTILINE):
+        raise InvalidInputError(f"{run}: made by iaenet 0.1, which can resume it; train again with this version")
     return path

@@ -1,17 +1,16 @@
 """A table as pages: markdown beside its pictures, and one HTML file with everything in it."""
 
-import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from iaenet.data.atomic import replacing
 from iaenet.experiments.figure import draw
 from iaenet.experiments.result import Result
+from iaenet.experiments.table_charts import table_charts
 from iaenet.experiments.verdict import ratio_text, verdicts
+from iaenet.reports.html_page import embedded, write_page
 from iaenet.reports.plots import save
 
 DASH = "-"
@@ -53,17 +52,19 @@ def write_pages(result: Result, out: Path, samples: Path | None = None) -> None:
     grids = tables(result)
     with replacing(out / f"{name}.md") as beside:
         beside.write_text(_markdown(result, grids, pictures), encoding="utf-8")
-    environment = jinja2.Environment(loader=jinja2.PackageLoader("iaenet.reports"), autoescape=True, trim_blocks=True)
-    text = environment.get_template("table.html.j2").render(
+    charts = table_charts(result)
+    write_page(
+        "table.html.j2",
+        out / f"{name}.html",
+        title=result["title"],
         result=result,
         verdicts=verdicts(result),
         grids=grids,
         facts=facts(result),
         notes=notes_of(result),
-        pictures=[(caption, base64.b64encode(path.read_bytes()).decode()) for caption, path in pictures.items()],
+        charts=charts,
+        pictures=[(text, embedded(path)) for text, path in pictures.items() if not charts or text != _caption(result)],
     )
-    with replacing(out / f"{name}.html") as beside:
-        beside.write_text(text, encoding="utf-8")
 
 
 def tables(result: Result) -> list[Grid]:

@@ -14,6 +14,7 @@ from iaenet.errors import InvalidInputError
 from iaenet.functions import quadrature
 from iaenet.functions.alpha_shape import BOX
 from iaenet.functions.boundary import boundary_facets
+from iaenet.functions.devices import holds_float64
 from iaenet.functions.point_checks import Periodic as Periodic
 from iaenet.functions.point_checks import (
     check_inside,
@@ -264,7 +265,8 @@ class Discretization:
         return weights @ values
 
     def to(self, device: torch.device | str) -> "Discretization":
-        """The same discretization on another device; itself if it is there."""
+        """The same discretization on another device, or on the CPU where that has no float64; itself if it is there."""
+        device = device if holds_float64(device) else "cpu"
         weights = self.weights.to(device)
         if weights is self.weights:
             return self

@@ -73,7 +73,7 @@ class LatentGrid:
 
     def encode(self, source: Discretization, values: Tensor) -> Tensor:
         """E: values `(b, n, c)` at the points of `source` -> values at the nodes `(b, s_1 .. s_d, c)`, flattened."""
-        exact = values.double()  # sums over many points: float32 would lose a digit
+        exact = values.to(source.weights)  # sums over many points: float32 would lose a digit
         matrices = self._axiswise(source, source, "encode", axis_encoder, exact)
         if matrices is None:
             return self.project(*unit(source, source), values)
@@ -82,8 +82,8 @@ class LatentGrid:
     def project(self, points: Tensor, weights: Tensor, values: Tensor) -> Tensor:
         """E for points `(n, d)` of the unit box with weights `(n,)`, whatever they are."""
         nyquist = regularity(points[:, 0], self.periodic[0]) if len(self.shape) == 1 else SCATTERED
-        c = self.scattered.coefficients(points, weights, values, nyquist)
-        return self.scattered.on_axes(c, [x.to(c.device) for x in self.nodes]).to(values.dtype)
+        c = self.scattered.coefficients(points, weights, values.to(points.device), nyquist)
+        return self.scattered.on_axes(c, [x.to(c.device) for x in self.nodes]).to(values)
 
     def measure_of(self, points: Tensor, weights: Tensor, boundary: Tensor | None = None) -> Tensor:
         """The domain as a function: `chi(z) = sum_k B_k(z) int_Omega B_k dx`, about 1 in it and 0 outside: `(s, 1)`.

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
+import iaenet
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field
@@ -73,6 +74,7 @@ class Operator(nn.Module):
         name = name_of(self.network)
         return {
             "format": FORMAT,
+            "iaenet": iaenet.__version__,
             "model": {"name": name, "options": self.network.options if name else {}},
             "inputs": json.loads(self.input_normalizer.to_json()),
             "outputs": json.loads(self.output_normalizer.to_json()),
@@ -83,7 +85,8 @@ class Operator(nn.Module):
     def from_json(cls, document: dict[str, Any], network: nn.Module | None = None) -> "Operator":
         """The operator of `to_json`, with a new network, or with yours if it is none of `iaenet.models`."""
         if document.get("format") != FORMAT:
-            raise InvalidInputError("this run was made by another version of iaenet; runs of 0.1 load with 0.1 alone")
+            by = document.get("iaenet", "0.1")
+            raise InvalidInputError(f"made by iaenet {by}, which can load it; train again with {iaenet.__version__}")
         if network is None:
             name = document["model"]["name"]
             if name is None:

@@ -13,6 +13,7 @@ from iaenet.data.problems.problem import Channel
 from iaenet.data.summary import label
 from iaenet.functions.drawing import PANEL, Curve, draw_lines, draw_map, has_both_signs
 from iaenet.functions.field import Field
+from iaenet.reports.space_plots import draw_space, in_space
 
 MOST_RESOLUTIONS = 4  # in one picture; of more, the coarsest, the finest and two between
 
@@ -29,6 +30,11 @@ class Panel:
     def lines(self) -> bool:
         """Whether it shows functions of one variable."""
         return all(at.dim == 1 for at, _ in self.curves.values())
+
+    @property
+    def space(self) -> bool:
+        """Whether it shows a function of three variables."""
+        return any(at.dim == 3 for at, _ in self.curves.values())
 
 
 def picture(dataset: Dataset, path: str | os.PathLike[str], samples: int = 3) -> None:
@@ -54,7 +60,7 @@ def png(figure: Any) -> bytes:
 
 
 def draw_samples(dataset: Dataset, samples: int = 3) -> Any:
-    """A matplotlib figure with a row for each sample: lines in 1-D, maps in 2-D, a middle plane beyond.
+    """A matplotlib figure with a row for each sample: lines in 1-D, maps in 2-D, middle planes or surfaces in 3-D.
 
     Lines of all resolutions share a panel, maps have one each, on one scale.
 
@@ -96,8 +102,11 @@ def draw_panels(rows: list[list[Panel]], names: list[str]) -> Any:
             if panel.lines:
                 draw_lines(ax, panel.curves)
                 ax.set_title(panel.channel, fontsize=9)
+            elif panel.space:
+                _draw_space(in_space(ax), panel, _signed(rows, panel.channel), name if panel is panels[0] else "")
+                continue
             else:
-                _draw_map(ax, panel, signed=_signed([other for line in rows for other in line], panel.channel))
+                _draw_map(ax, panel, _signed(rows, panel.channel))
             ax.tick_params(labelsize=8)
             ax.set_xlabel("x", fontsize=8, labelpad=1)
         for ax in row[len(panels) :]:
@@ -136,7 +145,17 @@ def _draw_map(ax: Any, panel: Panel, signed: bool) -> None:
     ax.set_title(f"{panel.channel}, {name}" if name else panel.channel, fontsize=9)
 
 
-def _signed(panels: list[Panel], channel: str) -> bool:
-    low = min(panel.limits[0] for panel in panels if panel.channel == channel)
-    high = max(panel.limits[1] for panel in panels if panel.channel == channel)
-    return has_both_signs(low, high)
+def _draw_space(ax: Any, panel: Panel, signed: bool, row: str) -> None:
+    ((name, (at, values)),) = panel.curves.items()
+    low, high = panel.limits
+    limit = max(-low, high)
+    drawn = draw_space(ax, at, values, "RdBu_r" if signed else "viridis", (-limit, limit) if signed else (low, high))
+    ax.set_title(f"{panel.channel}, {name}" if name else panel.channel, fontsize=9)
+    ax.text2D(-0.12, 0.5, row, rotation=90, transform=ax.transAxes, fontsize=9, ha="center", va="center")
+    ax.figure.colorbar(drawn, ax=ax, fraction=0.04, pad=0.1, shrink=0.7).ax.tick_params(labelsize=7)
+
+
+def _signed(rows: list[list[Panel]], channel: str) -> bool:
+    """Whether values lie on both sides of zero, so that zero should be white."""
+    panels = [panel for row in rows for panel in row if panel.channel == channel]
+    return has_both_signs(min(panel.limits[0] for panel in panels), max(panel.limits[1] for panel in panels))

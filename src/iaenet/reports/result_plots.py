@@ -131,7 +131,7 @@ def draw_rollout(rows: Mapping[str, RolloutErrors]) -> Any:
 def draw_predictions(model: ModelLike, dataset: Dataset, indices: Sequence[int]) -> Any:
     """A matplotlib figure with a row for each pair: input, truth and prediction, their difference.
 
-    Lines in 1-D, truth and prediction in one panel; maps on one scale in 2-D; a middle plane beyond.
+    Lines in 1-D, truth and prediction in one panel; maps on one scale in 2-D; surfaces or middle planes in 3-D.
 
     >>> import tempfile, torch
     >>> from iaenet import Discretization, load_dataset, write_dataset

@@ -50,7 +50,10 @@ def load(run: str | os.PathLike[str], network: nn.Module | None = None) -> Opera
         raise InvalidInputError(f"{run} is no training run; `iaenet train` makes one")
     kind = "best" if folder.has("best") else "step"
     state, parts = folder.newest(kind)
-    operator = Operator.from_json(state["operator"], network)
+    try:
+        operator = Operator.from_json(state["operator"], network)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{run}: {error}") from None
     if network is None and any(weight.dtype == torch.float64 for weight in parts["weights"].values()):
         operator.double()
     set_weights(operator, parts["weights"], folder)
@@ -66,6 +69,7 @@ def fit(
     validation: Sequence[Pair] | None = None,
     config: TrainConfig | None = None,
     device: str = "auto",
+    compile: bool = False,
     progress: Callable[[str], Progress] | None = None,
     **changes: Any,
 ) -> Operator:
@@ -80,7 +84,8 @@ def fit(
         resolution: train on this resolution of the file only.
         validation: pairs to validate on; those of the file's split, or else a tenth of the training records, at random.
         config: how to train, see `iaenet.training.config.TrainConfig`; `changes` replace some of it, as in `epochs=20`.
-        device: where to compute, such as cpu or cuda; auto is CUDA if there is one, else the CPU.
+        device: where to compute, such as cpu, cuda or mps; auto is CUDA if there is one, else the CPU.
+        compile: whether to compile the network with `torch.compile`; see docs/speed.md for when it pays.
         progress: gives for a title the function that is called with steps done, steps in all, and a note.
 
     >>> from iaenet import Discretization, Field
@@ -96,7 +101,7 @@ def fit(
     pairs, held, origin = _split(data, resolution, validation)
     if run is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:  # before the others are called: they say so, too
         raise InvalidInputError("several processes train together in one folder: give it as run=")
-    team = Distributed(device)
+    team = Distributed(device, compile)
     with _threads(config.threads), tempfile.TemporaryDirectory() as spare, team.naming_the_lost():
         folder = RunFolder(run or spare)
         training, checking = Samples(pairs), Samples(held)

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from iaenet.errors import DivergedError, InvalidInputError
+from iaenet.functions.devices import place
 from iaenet.functions.metrics import relative_l2
 from iaenet.functions.seeds import derived_seed, stream
 from iaenet.models.base import Pair
@@ -71,7 +72,7 @@ def train(
 
     `spent` are the seconds of the budget that went by before.
     """
-    operator.to(team.device)
+    place(operator, team.device)
     training, validation = training.to(team.device), validation.to(team.device)
     optimizers = make_optimizers(operator, config.optimizer)
     mean = copy.deepcopy(operator) if config.optimizer.ema else operator  # what is validated and kept
@@ -92,6 +93,7 @@ def train(
     rate = Rate(config.schedule, steps)
     state = _restore(folder, operator, mean, optimizers, rate) if folder.has("step") else State()
     network, *prepared = team.engine.prepare(operator, *optimizers)
+    network = torch.compile(network) if team.compile else network
     for parameter in operator.parameters():  # a first step, also one after a stop, must find what every step finds
         parameter.grad = torch.zeros_like(parameter)
     document = operator.to_json()
