@@ -124,7 +124,7 @@ def candidates(data: Sequence[Pair]) -> tuple[list[Candidate], Facts]:
         unet = [SpectralIAE(Fourier(16), latent=32), GridUNet(depth=depth, attention=3)]
         add("U-Net", share, unet, width=16, blocks=1, post=0, head=0, linear_start=0)
     apart = any(given.discretization.key != wanted.discretization.key for given, wanted in data[:8])
-    if dim == 2 and apart and data[0][0].discretization.axes is None:
+    if dim == 2 and apart and any(one.discretization.axes is None for one in data[0]):
         kernels = PointIAE(latent=8, rank=96, harmonics=8, auxiliary=False, depth=3, dense=True)
         head = {"name": "head", "size": 12, "kernels": to_plain(kernels)}
         add("kernels", "inputs are not given where outputs are", [], blocks=0, head=head, post=0, linear_start=0)
