@@ -1,8 +1,9 @@
 """Which network is trained: short trials on the validation samples, within the budget of time.
 
-    1  the likeliest candidate (`models.candidates`), for 4 % of the budget
+    1  the likeliest candidate (`models.candidates`), for 2.5 % of the budget
     2  a linear start for all, if that network has not come below what the best linear map leaves by then
-    3  the other candidates; one is chosen only if it is clearly better, since short trials favour what learns fast
+    3  if there are other candidates: each for 2.5 % and for 5 %, and what follows by a power law for the rest,
+       e(T) = e_2 (T / t_2)^-s,  s = log(e_1 / e_2) / log(t_2 / t_1),  since what learns fast at first may soon stop
     4  the learning rate, from the number of steps that there is time for
 
 What was found is written to `choice.json` trial by trial: a run that was stopped goes on where it was, and its report
@@ -11,6 +12,7 @@ says what was chosen and why. Options that the user gives hold for every candida
 
 import dataclasses
 import logging
+import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -27,9 +29,10 @@ from iaenet.training.loop import Progress, train
 from iaenet.training.run_folder import RunFolder
 
 log = logging.getLogger("iaenet")
-SHARE = 0.04  # of the budget, for a trial
-LEAST = 30  # steps of a trial; fewer tell nothing
-CLEARLY = 0.8  # times the error of the likeliest: what another must stay below
+SHORT, LONG = 0.025, 0.05  # shares of the budget, for trials
+LEAST = 20  # steps of a short trial; fewer tell nothing
+STEEPEST = 1.5  # s, at most
+CLEARLY = 0.9  # times what is expected of the likeliest: what another must stay below
 SLOWEST, FASTEST = 0.002, 0.006  # learning rates, from many steps to few
 FILE, FOLDER = "choice.json", "trials"
 
@@ -44,6 +47,7 @@ class Trial:
     because: str
     options: dict[str, Any]
     lr: float
+    share: float = SHORT
     error: float | None = None
     steps: int = 0
     seconds: float = 0.0
@@ -92,30 +96,50 @@ class Chooser:
             Trial(one.name, one.because, {**one.options, **given}, self.config.optimizer.lr or LR)
             for one in _differing(found, given)
         ]
-        best = self._run(likeliest)
-        if best.steps < LEAST:
-            return self._chosen(best, f"a trial has fewer than {LEAST} steps: the likeliest network is taken")
-        why = "the likeliest, and no other was clearly better in a trial"
-        start: dict[str, Any] = {}
-        if data[0][0].discretization.dim > 1 and facts.linear_residual < _error(best) and _may_start(best.options):
+        first = self._run(likeliest)
+        if first.steps < LEAST:
+            return self._chosen(first, f"a trial has fewer than {LEAST} steps: the likeliest network is taken")
+        rivals = [first, *others]
+        if data[0][0].discretization.dim > 1 and facts.linear_residual < _error(first):
             start = {"linear_start": facts.linear_modes}
-            because = f"a linear map leaves {facts.linear_residual:.1%}, and the trial before {_error(best):.1%}"
-            best = self._run(Trial(f"{best.name} with a linear start", because, {**best.options, **start}, best.lr))
-        for one in others:
-            options = {**one.options, **start} if _may_start(one.options) else one.options
-            tried = self._run(dataclasses.replace(one, options=options))
-            if _error(tried) < CLEARLY * _error(best):
-                best, why = tried, "clearly better in a trial than the others"
+            rivals = [
+                dataclasses.replace(one, name=f"{one.name} with a linear start", options={**one.options, **start})
+                if _may_start(one.options)
+                else one
+                for one in rivals
+            ]
+        if len(rivals) == 1:
+            return self._chosen(dataclasses.replace(rivals[0], steps=first.steps), "there is no other candidate")
+        left = 1 - SHORT * (rivals[0] is not first) - (SHORT + LONG) * len(rivals)
+        outcomes = []
+        for one in rivals:
+            short = first if one is first else self._run(one)
+            outcomes.append((self._run(dataclasses.replace(one, share=LONG)), short))
+        likely = self._expected(*outcomes[0], left)
+        best, lowest, why = outcomes[0][0], likely, "the likeliest; the trials promise nothing clearly better"
+        for long, short in outcomes[1:]:
+            expected = self._expected(long, short, left)
+            if expected < min(lowest, CLEARLY * likely):
+                best, lowest = long, expected
+                why = f"its trials promise an error of {expected:.2g}, those of the likeliest {likely:.2g}"
         return self._chosen(best, why)
+
+    @staticmethod
+    def _expected(long: Trial, short: Trial, left: float) -> float:
+        """The error after what is left of the budget, by the power law through both trials."""
+        if not math.isfinite(_error(long)) or not math.isfinite(_error(short)):
+            return _error(long)
+        steepness = math.log(_error(short) / _error(long)) / math.log(LONG / SHORT)
+        return _error(long) * (left / LONG) ** -min(max(steepness, 0.0), STEEPEST)
 
     def _run(self, trial: Trial) -> Trial:
         """Train it for a share of the budget, unless that was done before the run was stopped."""
         over = self.known[len(self.done)] if len(self.done) < len(self.known) else None
-        if over is None or over.name != trial.name:
+        if over is None or (over.name, over.share) != (trial.name, trial.share):
             begin = self.clock()
             place = RunFolder(self.folder.path / FOLDER / f"{len(self.done)}")
             place.checkpoints.mkdir(parents=True, exist_ok=True)
-            words = f"{SHARE * self.seconds:.3f}s{' cpu' if self.config.budget.rstrip().endswith('cpu') else ''}"
+            words = f"{trial.share * self.seconds:.3f}s{' cpu' if self.config.budget.rstrip().endswith('cpu') else ''}"
             config = self.config.but(budget=words, patience=0, optimizer={"lr": trial.lr})
             show = None if self.progress is None else self.progress(f"trial of {trial.name}")
             operator = self.make(trial.options)
@@ -136,7 +160,7 @@ class Chooser:
 
     def _chosen(self, trial: Trial, why: str) -> Choice:
         """The end of it, in the file and in the log; `1 / sqrt(steps)` is how the best learning rate falls."""
-        steps = trial.steps * (1 - SHARE * len(self.done)) / SHARE
+        steps = trial.steps * (1 - sum(one.share for one in self.done)) / trial.share
         lr = self.config.optimizer.lr or min(max(0.1 / max(steps, 1.0) ** 0.5, SLOWEST), FASTEST)
         choice = Choice(self.done, dataclasses.replace(trial, lr=float(f"{lr:.2g}")), why, self.facts)
         if self.team.is_main:
