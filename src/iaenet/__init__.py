@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from iaenet.evaluation.certify import certify
     from iaenet.evaluation.evaluate import evaluate
     from iaenet.evaluation.predict import predict
+    from iaenet.functions.derivatives import differentiable, gradient, laplacian
     from iaenet.functions.discretization import Discretization
     from iaenet.functions.field import Field
     from iaenet.functions.interpolate import interpolate
@@ -59,11 +60,14 @@ _HOME = {
     "Wavelet": "nn.branches",
     "branch": "nn.branches",
     "certify": "evaluation.certify",
+    "differentiable": "functions.derivatives",
     "evaluate": "evaluation.evaluate",
     "fit": "training.fit",
     "generate": "data.generate",
+    "gradient": "functions.derivatives",
     "import_data": "data.import_files",
     "interpolate": "functions.interpolate",
+    "laplacian": "functions.derivatives",
     "load": "training.fit",
     "load_dataset": "data.dataset",
     "predict": "evaluation.predict",
@@ -100,11 +104,14 @@ __all__ = [
     "Wavelet",
     "branch",
     "certify",
+    "differentiable",
     "evaluate",
     "fit",
     "generate",
+    "gradient",
     "import_data",
     "interpolate",
+    "laplacian",
     "load",
     "load_dataset",
     "predict",

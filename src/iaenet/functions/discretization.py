@@ -1,6 +1,7 @@
 """Where a function is sampled: points, quadrature weights, and the domain that they fill."""
 
 import hashlib
+import secrets
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Literal, overload
@@ -71,7 +72,7 @@ class Discretization:
         domain: str = "",
         boundary: tuple[Tensor, Tensor] | None = None,
     ) -> None:
-        self._coordinates = points.detach().clone()  # (n, d)
+        self._coordinates = points if points.requires_grad else points.detach().clone()  # (n, d)
         self.weights = weights.detach().clone()  # (n,)
         self.bounds = bounds.detach().clone()  # (d, 2)
         self.periodic = tuple(periodic)  # d flags
@@ -82,8 +83,6 @@ class Discretization:
         self.domain = domain
         self._boundary = boundary
         self.cache: dict[Any, Any] = {}
-
-    # ------------------------------------------------------------------ makers
 
     @classmethod
     def uniform(
@@ -130,7 +129,8 @@ class Discretization:
         `rule="cells"` weighs a point by the size of its cell: trapezoid in 1-D; its share of the Delaunay simplices
         in 2-D and 3-D, where `domain="auto"` finds which part of the box the points fill (holes, corners cut out) and
         `domain="box"` takes all of it. `rule="monte-carlo"` gives equal weights, right for points drawn uniformly at
-        random. Own `weights (n,)` replace both. `bounds="tight"` takes the bounding box of the points.
+        random. Own `weights (n,)` replace both. `bounds="tight"` takes the bounding box of the points. A tensor that
+        requires a gradient gets one; weights count as constants.
 
         >>> Discretization.points([[0.9], [0.1]]).weights.tolist()
         [0.5, 0.5]
@@ -141,7 +141,8 @@ class Discretization:
         box, flags = checked_box(array.shape[1], tight_box(array) if isinstance(bounds, str) else bounds, periodic)
         check_inside(array, box)
         found, made, cells, words = point_weights(array, box, flags, weights, rule, domain)
-        return cls(_tensor(array), _tensor(found), _tensor(box), flags, rule=made, cells=_index(cells), domain=words)
+        at = points.double() if isinstance(points, Tensor) and points.requires_grad else _tensor(array)
+        return cls(at, _tensor(found), _tensor(box), flags, rule=made, cells=_index(cells), domain=words)
 
     @classmethod
     def mesh(
@@ -171,8 +172,6 @@ class Discretization:
         points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
         tensors = tuple(_tensor(axis) for axis in axes)
         return cls(_tensor(points), _tensor(weights.ravel()), _tensor(box), flags, tensors, rule=rule, domain=BOX)
-
-    # ------------------------------------------------------------------ use
 
     @property
     def n(self) -> int:
@@ -245,7 +244,8 @@ class Discretization:
     @cached_property
     def key(self) -> str:
         """Content hash: equal for discretizations with the same points, weights, cells and domain."""
-        digest = hashlib.sha1(repr((self.shape, self.periodic, self.axes is None)).encode(), usedforsecurity=False)
+        own = [secrets.token_hex(8)] if self.points.requires_grad else []  # a gradient is that of these points alone
+        digest = hashlib.sha1(repr((self.shape, self.periodic, self.axes is None, *own)).encode(), usedforsecurity=False)
         more = [part for part in (self.cells, *(self._boundary or ())) if part is not None]
         for part in (self.points, self.weights, self.bounds, *more):
             digest.update(part.detach().cpu().numpy().tobytes())

@@ -16,6 +16,7 @@ from iaenet.functions.discretization import Discretization
 from iaenet.functions.latent_grid import LatentGrid
 
 Geometry = Literal["measure", "distance"]
+STEP = 1e-6  # of difference quotients, in the unit box
 SCALE = 4.0  # distances in quarters of the box: most are between -1 and 1
 
 
@@ -48,5 +49,15 @@ def distance_at(source: Discretization, x: Tensor) -> Tensor:
         return SCALE * to_walls
     low, high = source.bounds.unbind(1)
     corners = ((boundary[0] - low) / (high - low)).cpu().numpy()
-    found = signed_distance(x.cpu().numpy(), corners, boundary[1].cpu().numpy())
-    return SCALE * torch.from_numpy(found)[:, None].to(x)
+    facets = boundary[1].cpu().numpy()
+
+    def distances(where: Tensor) -> Tensor:
+        found = signed_distance(where.detach().cpu().numpy(), corners, facets)
+        return torch.from_numpy(found)[:, None].to(x)
+
+    found = distances(x)
+    if x.requires_grad:  # linear around each point: the distance to a facet is
+        for axis in torch.eye(x.shape[1]).to(x):
+            slope = (distances(x + STEP * axis) - distances(x - STEP * axis)) / (2 * STEP)
+            found = found + slope * ((x - x.detach()) @ axis)[:, None]
+    return SCALE * found
