@@ -85,6 +85,12 @@ def add_device_option(parser: Any) -> None:
     )
 
 
+def check_run(run: str) -> None:
+    """Refuse a folder that is no training run, nor one of several members."""
+    if not (Path(run, "checkpoints").is_dir() or Path(run, "member-0", "checkpoints").is_dir()):
+        raise InvalidInputError(f"{run} is no training run; `iaenet train` makes one")
+
+
 def opened(run: str, data: str | None, split: str, device: str) -> "tuple[Operator, Dataset, list[str]]":
     """The model of a run, the samples of one split, and what the user should know about them."""
     from iaenet.data.dataset import load_dataset

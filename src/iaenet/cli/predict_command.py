@@ -2,16 +2,14 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from iaenet.cli.evaluate_command import add_device_option
+from iaenet.cli.evaluate_command import add_device_option, check_run
 from iaenet.cli.import_command import add_reader_option, check_source
 from iaenet.cli.options import RefusedError, new_parser, whole_numbers
 from iaenet.data.atomic import check_folder
 from iaenet.data.reading.files import existing
 from iaenet.data.reading.reader_options import options_of
-from iaenet.errors import InvalidInputError
 
 EXAMPLES = """  iaenet predict RUN --input measurements/ --output predictions/
   iaenet predict RUN --input sensors.csv --coordinates x,y --output map.csv --at 64,64 --picture map.png
@@ -60,8 +58,7 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
     for option in reading:
         add_reader_option(group, option, option.help("predict"))
     given = parser.parse_args(arguments)
-    if not Path(given.run, "checkpoints").is_dir():
-        raise InvalidInputError(f"{given.run} is no training run; `iaenet train` makes one")
+    check_run(given.run)
     check_source(given.input)
     if isinstance(given.at, str):
         existing(given.at)

@@ -44,8 +44,8 @@ def gradient(values: Tensor, at: Discretization) -> Tensor:
     found = _gradient(values, at)
     if found is None:
         raise InvalidInputError(
-            "the values do not depend on these points: make them by model(field, at) with the same `at`, with gradients "
-            "enabled (model.predict has none), and by a model that takes query points"
+            "the values do not depend on these points: make them by model(field, at) with the same `at`, gradients "
+            "enabled (model.predict has none), and a model that takes query points"
         )
     return found
 
@@ -55,7 +55,7 @@ def _gradient(values: Tensor, at: Discretization) -> Tensor | None:
     if not values.requires_grad:
         return None
     v = torch.zeros_like(values, requires_grad=True)
-    (sums,) = torch.autograd.grad(values, at.points, v, create_graph=True, allow_unused=True)
+    sums: Tensor | None = torch.autograd.grad(values, at.points, v, create_graph=True, allow_unused=True)[0]
     if sums is None:
         return None
     parts = [torch.autograd.grad(sums[:, j].sum(), v, create_graph=True)[0] for j in range(at.dim)]

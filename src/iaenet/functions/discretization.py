@@ -38,7 +38,7 @@ class _Points:
     def __get__(self, instance: None, owner: type["Discretization"]) -> "Callable[..., Discretization]": ...
     @overload
     def __get__(self, instance: "Discretization", owner: type["Discretization"]) -> Tensor: ...
-    def __get__(self, instance: "Discretization | None", owner: type["Discretization"]) -> Any:
+    def __get__(self, instance: Any, owner: type["Discretization"]) -> Any:
         return owner._from_points if instance is None else instance._coordinates
 
 
@@ -129,8 +129,7 @@ class Discretization:
         `rule="cells"` weighs a point by the size of its cell: trapezoid in 1-D; its share of the Delaunay simplices
         in 2-D and 3-D, where `domain="auto"` finds which part of the box the points fill (holes, corners cut out) and
         `domain="box"` takes all of it. `rule="monte-carlo"` gives equal weights, right for points drawn uniformly at
-        random. Own `weights (n,)` replace both. `bounds="tight"` takes the bounding box of the points. A tensor that
-        requires a gradient gets one; weights count as constants.
+        random. Own `weights (n,)` replace both. `bounds="tight"` takes the points' box. Points may require a gradient.
 
         >>> Discretization.points([[0.9], [0.1]]).weights.tolist()
         [0.5, 0.5]
@@ -244,8 +243,9 @@ class Discretization:
     @cached_property
     def key(self) -> str:
         """Content hash: equal for discretizations with the same points, weights, cells and domain."""
-        own = [secrets.token_hex(8)] if self.points.requires_grad else []  # a gradient is that of these points alone
-        digest = hashlib.sha1(repr((self.shape, self.periodic, self.axes is None, *own)).encode(), usedforsecurity=False)
+        about = repr((self.shape, self.periodic, self.axes is None))
+        about += secrets.token_hex(8) if self.points.requires_grad else ""  # a gradient is that of these points alone
+        digest = hashlib.sha1(about.encode(), usedforsecurity=False)
         more = [part for part in (self.cells, *(self._boundary or ())) if part is not None]
         for part in (self.points, self.weights, self.bounds, *more):
             digest.update(part.detach().cpu().numpy().tobytes())

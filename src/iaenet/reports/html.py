@@ -73,9 +73,11 @@ def write_report(runs: Sequence[str | Path], path: str | Path, title: str | None
 
 def _page(run: Path, number: int) -> Page:
     folder = RunFolder(run)
-    if not folder.checkpoints.is_dir():
+    first = RunFolder(folder.members[0]) if folder.members else folder
+    if not first.checkpoints.is_dir():
         raise InvalidInputError(f"{run} is no training run; `iaenet train` makes one")
-    state, parts = folder.newest("best" if folder.has("best") else "step")
+    state, parts = first.newest("best" if first.has("best") else "step")
+    several = f", {len(folder.members)} members" if folder.members else ""
     metrics = folder.read_json("metrics.json") or {}
     evaluation, certificate = (
         folder.read_json("evaluation/evaluation.json"),
@@ -86,7 +88,7 @@ def _page(run: Path, number: int) -> Page:
         name=str(run),
         anchor=f"run{number}",
         config=config.read_text() if config.is_file() else "",
-        model=state["operator"]["model"]["name"] or "a network of your own",
+        model=(state["operator"]["model"]["name"] or "a network of your own") + several,
         parameters=f"{sum(tensor.numel() for tensor in parts['weights'].values()):,}",
         resolution=((state["operator"].get("metadata") or {}).get("data") or {}).get("resolution"),
         epochs=len(metrics.get("epochs", [])),

@@ -1,5 +1,6 @@
 """Training runs from Python: `fit` makes one, `load` gives its model back."""
 
+import copy
 import dataclasses
 import os
 import tempfile
@@ -9,36 +10,38 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import yaml
 from torch import nn
 
-from iaenet.data.atomic import replacing
 from iaenet.data.dataset import Dataset, load_dataset
 from iaenet.data.splits import split_records
-from iaenet.errors import CorruptFileError, InvalidInputError
+from iaenet.errors import InvalidInputError
 from iaenet.functions.normalizer import Normalizer
 from iaenet.functions.seeds import derived_seed
 from iaenet.models.base import Pair
+from iaenet.models.ensemble import Ensemble, fingerprint
 from iaenet.models.operator import Operator, describe
-from iaenet.models.registry import build
+from iaenet.models.registry import build, name_of
 from iaenet.training.batches import Samples
 from iaenet.training.config import TrainConfig
 from iaenet.training.distributed import Distributed
 from iaenet.training.horizon import budget_of
-from iaenet.training.loop import Progress, State, set_weights, train
+from iaenet.training.loggers import Logger, make_logger
+from iaenet.training.loop import Loss, Progress, State, set_weights, train
+from iaenet.training.run_config import write_config
 from iaenet.training.run_folder import RunFolder
 
 Data = str | os.PathLike[str] | Dataset | Sequence[Pair]
-# Changes that leave the result as it is.
-FREE = ("save_seconds", "data")
 
 
 def load(run: str | os.PathLike[str], network: nn.Module | None = None) -> Operator:
     """The trained model of a run: its best checkpoint by validation error, or the newest if there is no best yet.
 
-    `network` is needed only if the run trained a class of your own; its weights are replaced.
+    That of a run with several members is their `Ensemble`. `network` is needed only if the run trained a class of your
+    own; its weights are replaced.
     """
     folder = RunFolder(run)
+    if folder.members:
+        return Ensemble([load(member) for member in folder.members])
     if not folder.checkpoints.is_dir():
         raise InvalidInputError(f"{run} is no training run; `iaenet train` makes one")
     kind = "best" if folder.has("best") else "step"
@@ -47,7 +50,25 @@ def load(run: str | os.PathLike[str], network: nn.Module | None = None) -> Opera
     if network is None and any(weight.dtype == torch.float64 for weight in parts["weights"].values()):
         operator.double()
     set_weights(operator, parts["weights"], folder)
+    operator.metadata["run"] = str(run)
     return operator.eval()
+
+
+def starting_point(base: str | os.PathLike[str], run: str | os.PathLike[str], weights: str | None = None) -> Operator:
+    """The model of `base` to be trained further in `run`, checked by its hash, if given.
+
+    A run that has begun can do without its base: it has all but the weights, which it replaces by its own.
+    """
+    folder = RunFolder(run)
+    begun = folder.members[0] if folder.members else folder.path
+    if weights is not None and not Path(base).exists() and RunFolder(begun).has("step"):
+        operator = Operator.from_json(RunFolder(begun).newest("step")[0]["operator"])
+        operator.metadata["start_of"] = {"from": str(base), "weights": weights}
+        return operator
+    operator = load(base)
+    if weights not in (None, fingerprint(operator)):
+        raise InvalidInputError(f"{base} has been trained further: {run} began with other weights of it")
+    return operator
 
 
 def fit(
@@ -60,19 +81,29 @@ def fit(
     config: TrainConfig | None = None,
     device: str = "auto",
     progress: Callable[[str], Progress] | None = None,
+    loss: Loss | None = None,
+    loggers: Sequence[Logger | str] = (),
+    members: int = 1,
     **changes: Any,
 ) -> Operator:
     """Train a model and give it back with the weights that did best on the validation samples.
 
     Args:
-        model: a network; or its name, or a dict with its name and options, as in `{"name": "iaenet", "width": 64}`.
+        model: a network; or its name, or a dict with its name and options, as in `{"name": "iaenet", "width": 64}`; or
+            a trained model, of which a copy is trained further, with its normalisation (fine-tuning).
         data: a data file, its splits decide; or pairs of fields.
-        run: folder to keep; a run that was stopped resumes from its last checkpoint. A temporary one if not given.
+        run: folder to keep; a run that was stopped resumes from its last checkpoint, and one that is finished takes
+            more epochs. A temporary one if not given.
         resolution: train on this resolution of the file only.
         validation: pairs to validate on; those of the file's split, or else a tenth of the training records, at random.
         config: how to train, see `iaenet.training.config.TrainConfig`; `changes` replace some of it, as in `epochs=20`.
         device: where to compute, such as cpu or cuda; auto is CUDA if there is one, else the CPU.
         progress: gives for a title the function that is called with steps done, steps in all, and a note.
+        loss: `loss(model, given, wanted)` gives a number for each of b functions `given` on the same points, `(b,)`,
+            instead of the relative L2 error; `iaenet.gradient` has derivatives for it. Default: the relative L2 error.
+        loggers: objects with the methods of `iaenet.training.loggers.Logger`, or names, such as tensorboard.
+        members: how many models to train, one after the other from different seeds; of several, their mean is given
+            back. Default 1.
 
     >>> from iaenet import Discretization, Field
     >>> grid = Discretization.uniform(16, periodic=True)
@@ -82,6 +113,12 @@ def fit(
     torch.Size([16, 1])
     """
     config = (config or TrainConfig()).but(**changes)
+    chosen = [make_logger(one) if isinstance(one, str) else one for one in loggers]
+    if members != 1 or isinstance(model, Ensemble):
+        from iaenet.training.members import fit_members
+
+        shared = {"resolution": resolution, "validation": validation, "device": device, "progress": progress}
+        return fit_members(fit, model, data, run, config, members, **shared, loss=loss, loggers=chosen)
     _, clock = budget_of(config.budget)
     begin = clock()
     pairs, held, origin = _split(data, resolution, validation)
@@ -90,17 +127,19 @@ def fit(
     team = Distributed(device)
     with _threads(config.threads), tempfile.TemporaryDirectory() as spare, team.naming_the_lost():
         folder = RunFolder(run or spare)
+        if folder.members:
+            raise InvalidInputError(f"{run} holds an ensemble of {len(folder.members)}: resume it with members=")
         training, checking = Samples(pairs), Samples(held)
         operator = _operator(model, training, config, origin)
         known = dict(origin["data"] or {"content": training.content})
         known |= {} if validation is None else {"validation": checking.content}
-        resolved = {**known, "model": _plain(model), **dataclasses.asdict(config)}
+        resolved = {**known, **origin.get("start", {}), "model": _plain(model), **dataclasses.asdict(config)}
         with folder.locked() if team.is_main else nullcontext():
             if team.is_main:
-                _same(folder, resolved)
+                write_config(folder, resolved)
             show = progress(folder.path.name) if progress is not None and team.is_main else None
             team.wait()  # nobody looks for checkpoints before the folder is ours
-            state = train(operator, training, checking, config, folder, team, show, clock() - begin)
+            state = train(operator, training, checking, config, folder, team, show, clock() - begin, loss, chosen)
             if team.is_main:
                 _write_results(folder, state)
             team.wait()
@@ -156,11 +195,18 @@ def _operator(
         input_normalizer, output_normalizer = (
             Normalizer([0.0] * f.channels, [1.0] * f.channels) for f in training.stacks[0]
         )
+    if isinstance(model, Operator):
+        origin["start"] = model.metadata.get("start_of") or {
+            "from": model.metadata.get("run"),
+            "weights": fingerprint(model),
+        }
     metadata = {
         **origin,
         "trained": describe([given.discretization for given, _ in training.stacks]),
         "targets": describe([wanted.discretization for _, wanted in training.stacks]),
     }
+    if isinstance(model, Operator):
+        return _copied(model, training, metadata)
     if isinstance(model, nn.Module):
         return Operator(model, input_normalizer, output_normalizer, metadata)
     options = {"name": model} if isinstance(model, str) else dict(model)
@@ -170,10 +216,28 @@ def _operator(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derived_seed(config.seed, "weights"))
         network = build(options.pop("name"), scaled, **options)
-    return Operator(network.to(training.stacks[0][0].values.dtype), input_normalizer, output_normalizer, metadata)
+    return Operator(_in_precision(network, training), input_normalizer, output_normalizer, metadata)
+
+
+def _in_precision(network: nn.Module, training: Samples) -> nn.Module:
+    """The network in the precision of the data; complex weights stay complex."""
+    return network.double() if training.stacks[0][0].values.dtype == torch.float64 else network.float()
+
+
+def _copied(model: Operator, training: Samples, metadata: dict[str, Any]) -> Operator:
+    """A trained model to be trained further."""
+    sides = (model.input_normalizer, model.output_normalizer)
+    for side, normalizer, field in zip(("inputs", "outputs"), sides, training.stacks[0], strict=True):
+        if len(normalizer.mean) != field.channels:
+            raise InvalidInputError(
+                f"{side} have {field.channels} channels, but the model to start from has {len(normalizer.mean)}"
+            )
+    return Operator(_in_precision(copy.deepcopy(model.network), training), *sides, metadata)
 
 
 def _plain(model: nn.Module | str | Mapping[str, Any]) -> Any:
+    if isinstance(model, Operator):
+        return {"name": name_of(model.network) or type(model.network).__name__}
     if isinstance(model, nn.Module):
         return {"name": type(model).__name__, **_words(getattr(model, "options", {}))}
     return {"name": model} if isinstance(model, str) else dict(model)
@@ -181,48 +245,6 @@ def _plain(model: nn.Module | str | Mapping[str, Any]) -> Any:
 
 def _words(options: Mapping[str, Any]) -> dict[str, Any]:
     return {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
-
-
-def _same(folder: RunFolder, config: dict[str, Any]) -> None:
-    """Write the configuration of a new run; refuse to resume with another one than before."""
-    path = folder.path / "config.yaml"
-    text = yaml.safe_dump(_yaml(config), sort_keys=False)
-    if path.exists() and folder.has("step"):
-        before, now = _flat(_read(path)), _flat(yaml.safe_load(text))
-        for key in [*before, *(key for key in now if key not in before)]:
-            if before.get(key) != now.get(key) and key not in FREE:
-                raise InvalidInputError(
-                    f"{folder.path} holds a run with {key} {before.get(key)}, not {now.get(key)}: resume with that, or "
-                    "choose another folder"
-                )
-    with replacing(path) as beside:
-        beside.write_text(text)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        found = yaml.safe_load(path.read_text())
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise CorruptFileError(f"{path} cannot be read: {error}") from None
-    if not isinstance(found, dict):
-        raise CorruptFileError(f"{path} is no configuration")
-    return found
-
-
-def _yaml(value: Any) -> Any:
-    """Only what YAML has words for."""
-    if isinstance(value, Mapping):
-        return {str(key): _yaml(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_yaml(part) for part in value]
-    return value if isinstance(value, str | int | float | bool | None) else repr(value)
-
-
-def _flat(config: Mapping[str, Any], start: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in config.items():
-        found |= _flat(value, f"{start}{key}.") if isinstance(value, Mapping) else {f"{start}{key}": value}
-    return found
 
 
 @contextmanager
