@@ -67,3 +67,34 @@ def fingerprint(operator: nn.Module) -> str:
         digest.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
         digest.update(value.reshape(-1).view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()
+
+
+class _Spread(nn.Module):
+    """Mean and standard deviation of the members as the channels of one function."""
+
+    def __init__(self, ensemble: Ensemble) -> None:
+        super().__init__()
+        self.ensemble = ensemble
+
+    def forward(self, field: Any, at: Any = None) -> Any:
+        found = [member(field, at) for member in self.ensemble.members]
+        return _both(found) if isinstance(field, Field) else [_both(same) for same in zip(*found, strict=True)]
+
+
+def _both(fields: Sequence[Field]) -> Field:
+    values = torch.stack([field.values for field in fields])
+    both = torch.cat([values.mean(dim=0), values.std(dim=0)], dim=-1)
+    return Field.unchecked(fields[0].discretization, both)
+
+
+def with_spread(operator: Operator) -> nn.Module:
+    """A model whose output `split_spread` takes apart: of an ensemble, mean and standard deviation in one call."""
+    return _Spread(operator) if isinstance(operator, Ensemble) else operator
+
+
+def split_spread(operator: Operator, found: Field) -> tuple[Field, Tensor | None]:
+    """The output of `with_spread` as the prediction, and the standard deviation of the members if there are any."""
+    if not isinstance(operator, Ensemble):
+        return found, None
+    mean, spread = found.values.chunk(2, dim=-1)
+    return Field.unchecked(found.discretization, mean), spread
