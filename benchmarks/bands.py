@@ -9,8 +9,9 @@
     laplace-ring   ring domains, a mesh of its own for each sample: trained and calibrated on about 600 nodes
 
 A model is trained for some CPU seconds of one thread, calibrated on samples that it was neither trained nor validated
-on, at the training resolution, and its bands are measured on test samples. Coverage is the share of the domain, by its measure, where the truth lies in the
-band, the mean over samples; `+-` its standard error over test samples. Widths are ||half-width|| / ||truth||.
+on, at the training resolution, and its bands are measured on test samples. Coverage is the share of the domain, by its
+measure, where the truth lies in the band, the mean over samples; `+-` its standard error over test samples. Widths are
+||half-width|| / ||truth||.
 """
 
 import argparse

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from iaenet.data.generate import generate
     from iaenet.data.import_files import import_data
     from iaenet.errors import CorruptFileError, DivergedError, InvalidInputError
+    from iaenet.evaluation.calibration import calibrate, load_calibration
     from iaenet.evaluation.certify import certify
     from iaenet.evaluation.evaluate import evaluate
     from iaenet.evaluation.predict import predict
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from iaenet.nn.branches import Fourier, GridConv, GridUNet, PointIAE, SpectralConv, SpectralIAE, Wavelet, branch
     from iaenet.nn.iae import IAE
     from iaenet.reports.predict_files import predict_files
+    from iaenet.training.batches import collate
     from iaenet.training.config import TrainConfig
     from iaenet.training.fit import fit, load
 
@@ -59,7 +61,9 @@ _HOME = {
     "VectorToFunction": "models.heads",
     "Wavelet": "nn.branches",
     "branch": "nn.branches",
+    "calibrate": "evaluation.calibration",
     "certify": "evaluation.certify",
+    "collate": "training.batches",
     "differentiable": "functions.derivatives",
     "evaluate": "evaluation.evaluate",
     "fit": "training.fit",
@@ -69,6 +73,7 @@ _HOME = {
     "interpolate": "functions.interpolate",
     "laplacian": "functions.derivatives",
     "load": "training.fit",
+    "load_calibration": "evaluation.calibration",
     "load_dataset": "data.dataset",
     "predict": "evaluation.predict",
     "predict_files": "reports.predict_files",
@@ -103,7 +108,9 @@ __all__ = [
     "VectorToFunction",
     "Wavelet",
     "branch",
+    "calibrate",
     "certify",
+    "collate",
     "differentiable",
     "evaluate",
     "fit",
@@ -113,6 +120,7 @@ __all__ = [
     "interpolate",
     "laplacian",
     "load",
+    "load_calibration",
     "load_dataset",
     "predict",
     "predict_files",

@@ -47,7 +47,7 @@ def evaluate_command(arguments: list[str], progress: Callable[[str], Any]) -> st
 
     operator, dataset, note = opened(given.run, given.data, given.split, given.device)
     training = training_resolution(operator.metadata, dataset)
-    count = _training_points(dataset, training) if given.random_points is None else given.random_points or None
+    count = training_points(dataset, training) if given.random_points is None else given.random_points or None
     result = evaluate(
         operator,
         dataset,
@@ -145,7 +145,7 @@ def training_resolution(metadata: dict[str, Any], dataset: "Dataset") -> int | N
     return None
 
 
-def _training_points(dataset: "Dataset", training: int | None) -> int | None:
+def training_points(dataset: "Dataset", training: int | None) -> int | None:
     """Points of the training grid, if there are grids to choose as many random ones from."""
     finest = dataset.select(resolution=dataset.resolutions[-1])[0][0].discretization
     if training not in dataset.resolutions or finest.axes is None:

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from iaenet.cli.evaluate_command import add_device_option, check_run
 from iaenet.cli.import_command import add_reader_option, check_source
@@ -10,10 +11,12 @@ from iaenet.cli.options import RefusedError, new_parser, whole_numbers
 from iaenet.data.atomic import check_folder
 from iaenet.data.reading.files import existing
 from iaenet.data.reading.reader_options import options_of
+from iaenet.errors import InvalidInputError
 
 EXAMPLES = """  iaenet predict RUN --input measurements/ --output predictions/
   iaenet predict RUN --input sensors.csv --coordinates x,y --output map.csv --at 64,64 --picture map.png
   iaenet predict RUN --input new.npz --output new_u.npz --at points.csv
+  iaenet predict RUN --input new.npz --output new_u.npz --band 0.9 --picture bands.png
   iaenet predict RUN --input burgers.h5 --split test --resolution 256 --output predicted.h5
   iaenet predict RUN --input plate.vtu --output plate_u.vtu"""
 
@@ -41,6 +44,20 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         help="Query points: 256 or 64,64 for a uniform grid over the domain trained on, or a CSV or npz file with "
         "coordinates. Default: at the points of the input.",
     )
+    parser.add_argument(
+        "--band",
+        type=float | None,
+        default=None,
+        help="Level of a band around each prediction, such as 0.9, after `iaenet calibrate RUN`; its ends are written, "
+        "too. Default: none.",
+    )
+    parser.add_argument(
+        "--band_kind",
+        type=Literal["points", "function"],
+        default="points",
+        help="What a band is to hold: points (that share of every function, in the mean) or function (all of it, with "
+        "that probability). Default points.",
+    )
     parser.add_argument("--picture", type=str | None, default=None, help="PNG to draw of some samples. Default: none.")
     parser.add_argument(
         "--format", type=str | None, default=None, help="Of the input, as for `iaenet import`. Default: by its name."
@@ -59,6 +76,8 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         add_reader_option(group, option, option.help("predict"))
     given = parser.parse_args(arguments)
     check_run(given.run)
+    if given.band is not None and not Path(given.run, "calibration.json").is_file():
+        raise InvalidInputError(f"--band {given.band}: {given.run} has no bands yet; `iaenet calibrate {given.run}`")
     check_source(given.input)
     if isinstance(given.at, str):
         existing(given.at)
@@ -77,6 +96,8 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         picture=given.picture,
         format=given.format,
         output_format=given.output_format,
+        band=given.band,
+        band_kind=given.band_kind,
         origin={"run": given.run},
         progress=progress("predicting"),
         **{option.name: given[option.name] for option in reading if option.name in given},

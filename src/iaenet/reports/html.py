@@ -21,6 +21,8 @@ PICTURES = {
     "evaluation/errors.png": "Error against resolution",
     "evaluation/samples.png": "Samples: input, truth, prediction, difference",
     "evaluation/worst.png": "The worst cases",
+    "calibration/coverage.png": "Coverage of the bands",
+    "calibration/bands.png": "Bands",
     "curves.png": "Training",
 }
 
@@ -40,6 +42,7 @@ class Page:
     best: dict[str, Any] | None = None
     rows: list[dict[str, Any]] = field(default_factory=list)
     certificate: dict[str, Any] | None = None
+    coverage: dict[str, Any] | None = None
     pictures: list[tuple[str, str]] = field(default_factory=list)
 
     @property
@@ -79,9 +82,9 @@ def _page(run: Path, number: int) -> Page:
     state, parts = first.newest("best" if first.has("best") else "step")
     several = f", {len(folder.members)} members" if folder.members else ""
     metrics = folder.read_json("metrics.json") or {}
-    evaluation, certificate = (
-        folder.read_json("evaluation/evaluation.json"),
-        folder.read_json("certificate/certificate.json"),
+    evaluation, certificate, coverage = (
+        folder.read_json(f"{name}.json")
+        for name in ("evaluation/evaluation", "certificate/certificate", "calibration/coverage")
     )
     config = run / "config.yaml"
     return Page(
@@ -96,6 +99,7 @@ def _page(run: Path, number: int) -> Page:
         best=metrics.get("best"),
         rows=(evaluation or {}).get("rows", []),
         certificate=certificate,
+        coverage=coverage,
         pictures=[(text, _embedded(run / name)) for name, text in PICTURES.items() if (run / name).is_file()],
     )
 

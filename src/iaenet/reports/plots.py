@@ -29,6 +29,7 @@ class Panel:
     channel: str
     curves: dict[str, tuple[Discretization, NDArray[Any]]]  # by what they are, such as "resolution 64"; values (n,)
     limits: tuple[float, float]  # of values, over all curves of the channel
+    band: NDArray[Any] | None = None  # half-width (n,) around the last curve, of lines
 
     @property
     def lines(self) -> bool:
@@ -138,7 +139,10 @@ def _draw_lines(ax: Any, panel: Panel) -> None:
         order = np.argsort(x)
         mark = {"marker": "o", "markersize": 3.0 - 0.4 * i} if len(x) <= FEW_POINTS else {}
         # A finer one on top leaves the coarser one to be seen.
-        ax.plot(x[order], values[order], linewidth=2.2 / (1 + i), label=name, **mark)
+        line = ax.plot(x[order], values[order], linewidth=2.2 / (1 + i), label=name, **mark)[0]
+        if panel.band is not None and i == len(panel.curves) - 1:
+            low, high = (values + sign * panel.band for sign in (-1, 1))
+            ax.fill_between(x[order], low[order], high[order], color=line.get_color(), alpha=0.25, linewidth=0)
     ax.set_title(panel.channel, fontsize=9)
     ax.grid(alpha=0.25)
 

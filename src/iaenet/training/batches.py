@@ -111,3 +111,15 @@ def _rows(field: Field, rows: Indices) -> Field:
     if rows == list(range(len(field.values))):  # the field itself, with what was made of it
         return field
     return Field.unchecked(field.discretization, field.values[rows])
+
+
+def collate(pairs: Sequence[Pair]) -> list[Pair]:
+    """Pairs as few batched ones, those on the same points together: the `collate_fn` of a `DataLoader`.
+
+    >>> from iaenet.functions.discretization import Discretization
+    >>> fields = [Field(Discretization.uniform(n), torch.rand(n, 1)) for n in (3, 5, 3)]
+    >>> loader = torch.utils.data.DataLoader([(f, f) for f in fields], batch_size=3, collate_fn=collate)
+    >>> [tuple(given.values.shape) for given, _ in next(iter(loader))]
+    [(2, 3, 1), (1, 5, 1)]
+    """
+    return Samples(pairs).take(range(len(pairs)))
