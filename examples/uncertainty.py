@@ -25,7 +25,8 @@ def main(folder: Path, pictures: Path, splits: tuple[int, int, int] = (300, 400,
     for name, (options, resolutions, training) in PROBLEMS.items():
         data, run_folder = folder / f"{name}.h5", folder / name
         run(
-            f"generate {name} {options} --samples {sum(splits)} --splits {counts} --resolutions {resolutions} --out {data}"
+            f"generate {name} {options} --samples {sum(splits)} --splits {counts} --resolutions {resolutions} "
+            f"--out {data}"
         )
         run(f"train --data {data} --resolution {training} --budget '{budget}' --threads 1 --run {run_folder}")
         run(f"calibrate {run_folder}")

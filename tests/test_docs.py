@@ -46,3 +46,27 @@ def test_a_model_of_your_own(dim):
     assert model.predict(fields[5], at=points).values.shape == (50, 1)
     again = kind(**model.network.options)
     assert [p.shape for p in again.parameters()] == [p.shape for p in model.network.parameters()]
+
+
+def test_bands():
+    """The code of the page on uncertainty."""
+    band = code_of("uncertainty.md")["band"]
+    assert band.half_width.values.shape == (200, 1)
+    assert bool((band.half_width.values > 0).all())
+
+
+def test_an_equation_in_the_loss():
+    """Of the page on training, the block that stands for itself."""
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (DOCS / "training.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    found = {}
+    exec(compile(next(block for block in blocks if "physics_loss" in block), "training.md", "exec"), found)
+    given, wanted = found["pairs"][0]
+    batch = (
+        iaenet.Field(given.discretization, given.values[None]),
+        iaenet.Field(wanted.discretization, wanted.values[None]),
+    )
+    loss = found["physics_loss"](found["model"], *batch)
+    assert loss.shape == (1,)
+    assert loss.requires_grad

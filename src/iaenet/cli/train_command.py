@@ -131,9 +131,9 @@ def _run(given: Any, progress: Callable[[str], Any]) -> str:
         return ""  # one of several processes speaks for all
     best = RunFolder(run).read_json("metrics.json")["best"]
     size = sum(parameter.numel() for parameter in operator.network.parameters())
+    what = model["name"] if given["from"] is None else f"the model of {given['from']}"
     return (
-        f"{run}: {model['name']} with {size} parameters, validation error {best['validation']:.4g} "
-        f"(epoch {best['epoch']})\n"
+        f"{run}: {what} with {size} parameters, validation error {best['validation']:.4g} (epoch {best['epoch']})\n"
         f"next: iaenet evaluate {run}"
     )
 

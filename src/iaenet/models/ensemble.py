@@ -28,7 +28,7 @@ class Ensemble(Operator):
         if not members or any(_channels(one) != _channels(members[0]) for one in members):
             raise InvalidInputError("an ensemble needs operators, all for the same channels")
         first = members[0]
-        super().__init__(nn.ModuleList(members), first.input_normalizer, first.output_normalizer, first.metadata)
+        super().__init__(nn.ModuleList(members), first.input_normalizer, first.output_normalizer, dict(first.metadata))
 
     @property
     def members(self) -> list[Operator]:

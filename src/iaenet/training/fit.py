@@ -41,7 +41,9 @@ def load(run: str | os.PathLike[str], network: nn.Module | None = None) -> Opera
     """
     folder = RunFolder(run)
     if folder.members:
-        return Ensemble([load(member) for member in folder.members])
+        ensemble = Ensemble([load(member) for member in folder.members])
+        ensemble.metadata["run"] = str(run)
+        return ensemble.eval()
     if not folder.checkpoints.is_dir():
         raise InvalidInputError(f"{run} is no training run; `iaenet train` makes one")
     kind = "best" if folder.has("best") else "step"
@@ -143,7 +145,10 @@ def fit(
             if team.is_main:
                 _write_results(folder, state)
             team.wait()
-        return load(folder.path, operator.network)
+        made = load(folder.path, operator.network)
+        if run is None:  # the folder goes
+            del made.metadata["run"]
+        return made
 
 
 def _write_results(folder: RunFolder, state: State) -> None:

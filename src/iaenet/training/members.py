@@ -49,7 +49,11 @@ def fit_members(
         finally:
             _write_config(folder, len(starts))
         _write_results(folder)
-        return Ensemble(made)
+        ensemble = Ensemble(made)
+        ensemble.metadata.pop("run", None)
+        if run is not None:
+            ensemble.metadata["run"] = str(run)
+        return ensemble
 
 
 def _starts(model: Any, members: int) -> list[Any]:
