@@ -64,27 +64,24 @@ def shares(maker, pairs):
 # ------------------------------------------------------------------ what is promised
 
 
-@pytest.mark.parametrize("level", [0.5, 0.8, 0.9])
-def test_coverage_is_what_was_asked_for_on_any_points(level):
+def test_coverage_is_what_was_asked_for_on_any_points():
     grid = Discretization.uniform(33)
     calibration = calibrate(operator(), noisy(600, grid, 1))
-    maker = BandMaker(operator(), calibration, level)
-    for at in (
-        grid,
-        Discretization.uniform(100),
-        Discretization.points(torch.rand(80, 1, generator=torch.Generator().manual_seed(3))),
-    ):
-        assert abs(float(shares(maker, noisy(500, at, 2)).mean()) - level) < 0.05
+    cloud = Discretization.points(torch.rand(80, 1, generator=torch.Generator().manual_seed(3)))
+    for at in (grid, Discretization.uniform(100), cloud):
+        pairs = noisy(400, at, 2)
+        for level in (0.5, 0.9):
+            assert abs(float(shares(BandMaker(operator(), calibration, level), pairs).mean()) - level) < 0.06
 
 
 def test_the_mean_over_calibrations_is_not_below_the_level():
     """The guarantee is one over calibration and test sample together, for few samples, too."""
     grid = Discretization.uniform(9)
     found = []
-    for seed in range(40):
+    for seed in range(25):
         maker = BandMaker(operator(), calibrate(operator(), noisy(30, grid, 100 + seed)), 0.8)
         found.append(float(shares(maker, noisy(20, grid, 1000 + seed)).mean()))
-    assert 0.78 < np.mean(found) < 0.88
+    assert 0.76 < np.mean(found) < 0.9
 
 
 def test_whole_functions():

@@ -67,10 +67,16 @@ def fields(dim, kind):
     return [Field(source, (torch.sin((2 + k) * x[:, :1]) + x.prod(1, keepdim=True)).double()) for k in range(3)]
 
 
-@pytest.mark.parametrize("dim", [1, 2])
-@pytest.mark.parametrize(
-    "name", [name for name, kind in MODELS.items() if kind.accepts.query_points and name != "function-to-vector"]
-)
+QUICK = ("iaenet", "fno", "deeponet")  # in 2-D; all others there, too, in the slow tests
+CASES = [
+    pytest.param(name, dim, marks=() if dim == 1 or name in QUICK else pytest.mark.slow)
+    for name, kind in MODELS.items()
+    for dim in (1, 2)
+    if kind.accepts.query_points and name != "function-to-vector"
+]
+
+
+@pytest.mark.parametrize(("name", "dim"), CASES)
 def test_every_model_with_query_points_has_derivatives_there(name, dim):
     given = fields(dim, "uniform")
     pairs = [(field, Field(field.discretization, field.values**2)) for field in given]
@@ -90,7 +96,7 @@ def test_a_trained_network_twice_differentiable(kind):
     """Also with the head that scattered points bring: what it interpolates is piecewise linear."""
     given = fields(2, kind)
     pairs = [(field, Field(field.discretization, field.values**2)) for field in given]
-    model = iaenet.fit({"name": "iaenet", "width": 8, "blocks": 1}, pairs, epochs=2, threads=1).double()
+    model = iaenet.fit({"name": "iaenet", "width": 8, "blocks": 1}, pairs, epochs=1, threads=1).double()
     at = inside(20, 2, (False, False))
     first = gradient(model(given[0], at).values, at)
     wanted = differences(lambda x: model(given[0], x).values, at)
