@@ -62,13 +62,13 @@ def starting_point(base: str | os.PathLike[str], run: str | os.PathLike[str], we
     A run that has begun can do without its base: it has all but the weights, which it replaces by its own.
     """
     folder = RunFolder(run)
-    begun = folder.members[0] if folder.members else folder.path
-    if weights is not None and not Path(base).exists() and RunFolder(begun).has("step"):
-        operator = Operator.from_json(RunFolder(begun).newest("step")[0]["operator"])
+    if weights is not None and not Path(base).exists() and folder.has("step"):
+        operator = Operator.from_json(folder.newest("step")[0]["operator"])
         operator.metadata["start_of"] = {"from": str(base), "weights": weights}
         return operator
     operator = load(base)
-    if weights not in (None, fingerprint(operator)):
+    first = operator.members[0] if isinstance(operator, Ensemble) else operator
+    if weights not in (None, fingerprint(first)):
         raise InvalidInputError(f"{base} has been trained further: {run} began with other weights of it")
     return operator
 
@@ -116,6 +116,8 @@ def fit(
     """
     config = (config or TrainConfig()).but(**changes)
     chosen = [make_logger(one) if isinstance(one, str) else one for one in loggers]
+    if run is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:  # before the others are called: they say so, too
+        raise InvalidInputError("several processes train together in one folder: give it as run=")
     if members != 1 or isinstance(model, Ensemble):
         from iaenet.training.members import fit_members
 
@@ -124,8 +126,6 @@ def fit(
     _, clock = budget_of(config.budget)
     begin = clock()
     pairs, held, origin = _split(data, resolution, validation)
-    if run is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:  # before the others are called: they say so, too
-        raise InvalidInputError("several processes train together in one folder: give it as run=")
     team = Distributed(device)
     with _threads(config.threads), tempfile.TemporaryDirectory() as spare, team.naming_the_lost():
         folder = RunFolder(run or spare)

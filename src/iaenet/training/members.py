@@ -35,6 +35,7 @@ def fit_members(
     stopped resumes; more members than before are added.
     """
     starts = _starts(model, members)
+    main = os.environ.get("RANK", "0") == "0"  # one of several processes writes
     with ExitStack() as stack:
         folder = RunFolder(run or stack.enter_context(tempfile.TemporaryDirectory()))
         if folder.checkpoints.is_dir():
@@ -47,8 +48,10 @@ def fit_members(
                 seed = derived_seed(config.seed, "member", i) if i else config.seed
                 made.append(fit(start, data, folder.path / f"member-{i}", config=config.but(seed=seed), **options))
         finally:
-            _write_config(folder, len(starts))
-        _write_results(folder)
+            if main:
+                _write_config(folder, len(starts))
+        if main:
+            _write_results(folder)
         ensemble = Ensemble(made)
         ensemble.metadata.pop("run", None)
         if run is not None:
