@@ -60,7 +60,7 @@ def physics_loss(model, given: Field, wanted: Field) -> torch.Tensor:  # type: i
     return data + 0.3 * residual.norm(dim=(1, 2)) / f.norm(dim=(1, 2))
 
 
-def main(folder: Path, steps: int = 400, seed: int = 0) -> dict[str, float]:
+def main(folder: Path, steps: int = 300, seed: int = 0) -> dict[str, float]:
     """Train with and without the equation; return the mean test errors, and draw both."""
     folder.mkdir(parents=True, exist_ok=True)
     known, held, test = samples(16, seed), samples(4, seed + 1), samples(200, seed + 2)
@@ -114,6 +114,6 @@ def draw(
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("build"), help="folder for the picture (default: build)")
-    parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--steps", type=int, default=300)
     given = parser.parse_args()
     main(given.out, given.steps)

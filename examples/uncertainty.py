@@ -1,7 +1,7 @@
-"""Bands around predictions: train two models and an ensemble shortly, calibrate, and draw what the bands hold.
+"""Bands around predictions: train two models shortly, calibrate, and draw what the bands hold.
 
 Burgers' equation on a line and Darcy's flow in a square, calibrated on one grid, measured on others and on random
-points. The pictures are those of docs/uncertainty.md.
+points. docs/uncertainty.md explains the pictures.
 """
 
 import argparse
@@ -48,6 +48,6 @@ def run(command: str) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=Path("build/uncertainty"), help="data and runs")
-    parser.add_argument("--pictures", type=Path, default=Path("docs/images"), help="folder for the pictures")
+    parser.add_argument("--pictures", type=Path, default=Path("build/uncertainty/pictures"), help="folder for the pictures")
     given = parser.parse_args()
     main(given.folder, given.pictures)
