@@ -48,6 +48,8 @@ def run(command: str) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=Path("build/uncertainty"), help="data and runs")
-    parser.add_argument("--pictures", type=Path, default=Path("build/uncertainty/pictures"), help="folder for the pictures")
+    parser.add_argument(
+        "--pictures", type=Path, default=Path("build/uncertainty/pictures"), help="folder for the pictures"
+    )
     given = parser.parse_args()
     main(given.folder, given.pictures)

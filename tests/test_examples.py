@@ -88,7 +88,7 @@ def test_own_loop():
 
 
 def test_fine_tuning(tmp_path):
-    found = fine_tuning.main(tmp_path, samples=60, epochs=3)
+    found = fine_tuning.main(tmp_path, samples=100, epochs=6)
     assert found["fine-tuned"] < min(found["base"], found["20 samples alone"])
 
 

@@ -24,6 +24,7 @@ def draw_coverage(coverage: Coverage) -> Any:
     ['64', '128']
     """
     from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
 
     figure = Figure(figsize=(max(5.0, 1.1 * len(coverage.rows) + 2), 3.8), layout="constrained")
     ax = figure.subplots()
@@ -33,16 +34,18 @@ def draw_coverage(coverage: Coverage) -> Any:
         colour = "tab:blue" if row.seen else "tab:orange"
         ax.bar(x, share, color=colour, width=0.65, yerr=None if whole else 200 * row.error, capsize=3)
         ax.text(x, 2, f"half-width\n{row.half_width:.2g}", ha="center", va="bottom", fontsize=7, color="white")
-    for colour, words in (("tab:blue", "as in the calibration"), ("tab:orange", "never seen by the calibration")):
-        ax.bar([], [], color=colour, label=words)
-    ax.axhline(100 * coverage.level, color="black", linewidth=1, linestyle="--", label=f"{100 * coverage.level:g} %")
+    kinds = {"tab:blue": "as in the calibration", "tab:orange": "never seen by the calibration"}
+    handles: list[Any] = [Patch(color=colour, label=words) for colour, words in kinds.items()]
+    line = ax.axhline(
+        100 * coverage.level, color="black", linewidth=1, linestyle="--", label=f"{100 * coverage.level:g} %"
+    )
     names = [row.on.replace(" random", "\nrandom") for row in coverage.rows]
     ax.set_xticks(range(len(names)), names, fontsize=8)
     ax.set_ylim(0, 118)
     ax.set_yticks(range(0, 101, 20))
     ax.set_ylabel(f"{'functions' if whole else 'share of the domain'} in the band (%)")
     ax.set_title(f"Coverage on {coverage.split} samples", fontsize=10)
-    ax.legend(fontsize=7, ncols=3, loc="upper center", frameon=False)
+    ax.legend(handles=[line, *handles], fontsize=7, ncols=3, loc="upper center", frameon=False)
     return figure
 
 
@@ -68,7 +71,7 @@ def draw_bands(maker: BandMaker, dataset: Dataset, indices: Sequence[int]) -> An
             top = float(max(off.max(), width.max()))
             if lines.lines:
                 both = {"error": (at, found - true), "band": (at, 0 * true)}
-                row += [lines, Panel(f"{name}, error", both, (-top, top), width)]
+                row += [lines, Panel(f"{name}, error in its band", both, (-top, top), width)]
                 continue
             row.append(Panel(f"{name}, truth", {"": (at, true)}, limits))
             for words, values in (("absolute error", off), ("half-width", width)):
