@@ -39,3 +39,12 @@ def mismatch(model: ModelLike, field: Field, at: Discretization | None = None, s
     if at is None:
         whole = restrict(whole, kept, part.discretization)
     return float(relative_l2(part, whole).max())
+
+
+def half_prediction(model: ModelLike, field: Field, at: Discretization, seed: int = 0) -> Field | None:
+    """`A_H a` at the points `at`, from half of the points of the input; None as for `mismatch`."""
+    thinner = half(field.discretization, seed)
+    try:
+        return None if thinner is None else infer(model, restrict(field, *thinner), at)
+    except InvalidInputError:
+        return None
