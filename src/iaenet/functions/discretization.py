@@ -210,10 +210,9 @@ class Discretization:
         if self.axes is None and self.dim > 1:
             return ()
         axes = (self.points[:, 0].sort().values,) if self.axes is None else self.axes
-        box = self.bounds.tolist()
         return tuple(
             is_uniform(axis, low, high, wraps)
-            for axis, (low, high), wraps in zip(axes, box, self.periodic, strict=True)
+            for axis, (low, high), wraps in zip(axes, self.bounds.tolist(), self.periodic, strict=True)
         )
 
     @cached_property
@@ -261,8 +260,7 @@ class Discretization:
         """
         if values.shape[-1 if values.ndim == 1 else -2] != self.n:
             raise InvalidInputError(f"{self.n} points, but values of shape {tuple(values.shape)}")
-        weights = self.weights.to(values)
-        return weights @ values
+        return self.weights.to(values) @ values
 
     def to(self, device: torch.device | str) -> "Discretization":
         """The same discretization on another device, or on the CPU where that has no float64; itself if it is there."""
@@ -270,7 +268,7 @@ class Discretization:
         weights = self.weights.to(device)
         if weights is self.weights:
             return self
-        axes = None if self.axes is None else tuple(axis.to(device) for axis in self.axes)
+        axes, facets = self.axes and tuple(axis.to(device) for axis in self.axes), self.given_boundary
         return Discretization(
             self.points.to(device),
             weights,
@@ -280,9 +278,7 @@ class Discretization:
             rule=self.rule,
             cells=None if self.cells is None else self.cells.to(device),
             domain=self.domain,
-            boundary=None
-            if self.given_boundary is None
-            else (self.given_boundary[0].to(device), self.given_boundary[1].to(device)),
+            boundary=None if facets is None else (facets[0].to(device), facets[1].to(device)),
         )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -25,7 +25,8 @@ from iaenet.training.batches import Samples
 from iaenet.training.config import LR, TrainConfig
 from iaenet.training.distributed import Distributed
 from iaenet.training.horizon import budget_of
-from iaenet.training.loop import Loss, Progress, train
+from iaenet.training.loop import Progress, train
+from iaenet.training.losses import Loss
 from iaenet.training.run_folder import RunFolder
 
 log = logging.getLogger("iaenet")

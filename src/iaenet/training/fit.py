@@ -22,7 +22,8 @@ from iaenet.training.config import TrainConfig
 from iaenet.training.distributed import Distributed
 from iaenet.training.horizon import budget_of
 from iaenet.training.loggers import Logger, make_logger
-from iaenet.training.loop import Loss, Progress, State, set_weights, train
+from iaenet.training.loop import Progress, State, set_weights, train
+from iaenet.training.losses import Loss
 from iaenet.training.prepare import Data, normalizers, operator_for, plain_model, split_data
 from iaenet.training.run_config import write_config
 from iaenet.training.run_folder import RunFolder

@@ -12,35 +12,29 @@ import copy
 import math
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from iaenet.errors import DivergedError, InvalidInputError
 from iaenet.functions.devices import place
-from iaenet.functions.field import Field
 from iaenet.functions.metrics import relative_l2
 from iaenet.functions.seeds import derived_seed, stream
-from iaenet.models.base import Pair
 from iaenet.models.inference import infer
 from iaenet.models.operator import Operator
-from iaenet.training.augment import at_some_points, resampled, symmetric
 from iaenet.training.batches import Samples, batches
 from iaenet.training.checkpoint import Tensors, flatten_optimizers, restore_optimizers
 from iaenet.training.config import TrainConfig
 from iaenet.training.distributed import Distributed
 from iaenet.training.horizon import EVERY, Horizon, budget_of
 from iaenet.training.loggers import Logger, recording
+from iaenet.training.losses import Loss, losses_of
 from iaenet.training.optim import Rate, make_optimizers
 from iaenet.training.run_folder import RunFolder
 from iaenet.training.signals import interrupts, stopped
-from iaenet.training.unrolled import noisy, unrolled
 
 Progress = Callable[[int, int, str], None]
-Loss = Callable[[Any, Field, Field], Tensor]  # `loss(model, given, wanted) -> (b,)`, for b functions on the same points
 
 
 @dataclass
@@ -150,7 +144,7 @@ def train(
                 torch.manual_seed(derived_seed(config.seed, "network", state.step, team.rank))  # dropout
                 mine = team.share(indices)
                 chance = stream(config.seed, "augment", state.step)
-                losses = _losses(network, training, mine.indices, config, chance, loss)
+                losses = losses_of(network, training, mine.indices, config, chance, loss)
                 team.engine.backward(mine.scale * losses.sum() / len(indices))
                 total, requested = team.total(mine.scale_of(losses), stop.signal)
                 _check(total, "loss", state.step + 1, state.epoch)
@@ -193,51 +187,6 @@ def train(
                     folder.save("best", state.step, best, weights=mean.state_dict())
         save()
     return state
-
-
-def _losses(
-    network: Any,
-    samples: Samples,
-    indices: list[int],
-    config: TrainConfig,
-    generator: torch.Generator,
-    loss: Loss | None = None,
-) -> Tensor:
-    """The loss of each sample, with its share of the loss on resampled pairs; one call of the network for all."""
-    augment = config.augment
-    if augment.steps > 1:
-        with _autocast(samples.stacks[0][0].values.device.type, config.precision):
-            return unrolled(network, samples.chains(indices, augment.steps), augment, generator)
-    pairs: list[Pair] = symmetric(samples.take(indices), list(augment.symmetries), generator)
-    pairs = at_some_points(pairs, augment.query_points, generator) if augment.query_points else pairs
-    pairs = [(noisy(given, augment.noise, generator), wanted) for given, wanted in pairs] if augment.noise else pairs
-    more = resampled(pairs, augment, generator) if augment.weight else []
-    with _autocast(pairs[0][0].values.device.type, config.precision):
-        if loss is None:
-            found = network([given for given, _ in pairs + more], [wanted.discretization for _, wanted in pairs + more])
-            losses = [relative_l2(one, wanted) for one, (_, wanted) in zip(found, pairs + more, strict=True)]
-        else:
-            losses = [_checked(loss(network, *pair), pair[0]) for pair in pairs + more]
-    total = torch.cat(losses[: len(pairs)])
-    if more:
-        versions = len(more) // len(pairs)
-        total = total + augment.weight / versions * torch.cat(losses[len(pairs) :]).reshape(versions, -1).sum(0)
-    return total
-
-
-def _autocast(device: str, precision: str) -> Any:
-    return torch.autocast(device, torch.bfloat16) if precision == "bf16" else nullcontext()
-
-
-def _checked(losses: object, given: Field) -> Tensor:
-    """What a loss of the user's gave: a number for each function."""
-    if isinstance(losses, Tensor) and losses.shape == (len(given.values),) and losses.requires_grad:
-        return losses
-    found = f"shape {tuple(losses.shape)}" if isinstance(losses, Tensor) else type(losses).__name__
-    raise InvalidInputError(
-        f"the loss must be a tensor of shape ({len(given.values)},), one number for each function, with a gradient; "
-        f"got {found}"
-    )
 
 
 def _validate(
