@@ -234,6 +234,11 @@ def test_random_points_are_one_of_some_sets():
     assert abs(every.std() - 12**-0.5) < 0.03  # uniform on [0, 1]
 
 
+def all_of(pairs):
+    """Samples, and the numbers of all of them."""
+    return Samples(pairs), list(range(len(pairs)))
+
+
 def objective(options, seed, network, pairs):
     return losses_of(
         network, Samples(pairs), list(range(len(pairs))), TrainConfig(augment=options), stream(seed)
@@ -264,7 +269,7 @@ def test_the_objective_is_eq_loss(draw):
     pairs = Samples(waves(7, grids=(16, 32))).take(range(7))
     network = build(**TINY, data=pairs).double()
     pairs = [(given.to(torch.float64), wanted.to(torch.float64)) for given, wanted in pairs]
-    found = losses_of(network, Samples(pairs), list(range(len(pairs))), TrainConfig(augment=options), stream(5))
+    found = losses_of(network, *all_of(pairs), TrainConfig(augment=options), stream(5))
     # The same draws, function by function: L(Psi f, g) + lambda mean_T L(Psi I_T f, I_T g).
     draws = stream(5)
     moved = symmetric(pairs, options.symmetries, draws)
@@ -288,7 +293,7 @@ def test_the_objective_is_eq_loss(draw):
 def test_without_augmentation_the_objective_is_the_relative_error():
     pairs = Samples(waves(5, grids=(16, 20), points=(13,))).take(range(5))
     network = build(**TINY, data=pairs)
-    found = losses_of(network, Samples(pairs), list(range(len(pairs))), TrainConfig(), stream(0))
+    found = losses_of(network, *all_of(pairs), TrainConfig(), stream(0))
     assert torch.allclose(found, torch.cat([relative_l2(network(given), wanted) for given, wanted in pairs]), rtol=1e-5)
 
 
@@ -334,6 +339,4 @@ def test_the_objective_on_some_points():
     )
     ((given, some),) = at_some_points(pairs, 60, stream(3))
     assert torch.allclose(found, relative_l2(network(given, at=some.discretization), some))
-    assert not torch.allclose(
-        found, losses_of(network, Samples(pairs), list(range(len(pairs))), TrainConfig(), stream(3)), rtol=1e-5
-    )
+    assert not torch.allclose(found, losses_of(network, *all_of(pairs), TrainConfig(), stream(3)), rtol=1e-5)
