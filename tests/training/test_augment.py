@@ -235,14 +235,17 @@ def test_random_points_are_one_of_some_sets():
 
 
 def all_of(pairs):
-    """Samples, and the numbers of all of them."""
-    return Samples(pairs), list(range(len(pairs)))
+    """Samples of batched pairs, and the numbers of all of them."""
+    single = [
+        tuple(Field(side.discretization, side.values[i] if side.batched else side.values) for side in pair)
+        for pair in pairs
+        for i in range(len(pair[0].values) if pair[0].batched else 1)
+    ]
+    return Samples(single), list(range(len(single)))
 
 
 def objective(options, seed, network, pairs):
-    return losses_of(
-        network, Samples(pairs), list(range(len(pairs))), TrainConfig(augment=options), stream(seed)
-    ).detach()
+    return losses_of(network, *all_of(pairs), TrainConfig(augment=options), stream(seed)).detach()
 
 
 def test_one_draw_at_a_time_agrees_with_all_in_expectation():
@@ -334,9 +337,7 @@ def test_outputs_with_few_points_stay_as_they_are():
 def test_the_objective_on_some_points():
     pairs = [mesh_pair()]
     network = build("iaenet", data=pairs, **sizes(width=4, latent=4, rank=4, modes=2))
-    found = losses_of(
-        network, Samples(pairs), list(range(len(pairs))), TrainConfig(augment=AugmentConfig(query_points=60)), stream(3)
-    )
+    found = losses_of(network, *all_of(pairs), TrainConfig(augment=AugmentConfig(query_points=60)), stream(3))
     ((given, some),) = at_some_points(pairs, 60, stream(3))
     assert torch.allclose(found, relative_l2(network(given, at=some.discretization), some))
     assert not torch.allclose(found, losses_of(network, *all_of(pairs), TrainConfig(), stream(3)), rtol=1e-5)

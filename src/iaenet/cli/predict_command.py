@@ -102,8 +102,10 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
     check_run(given.run)
     if given.band is not None and not Path(given.run, "calibration.json").is_file():
         raise InvalidInputError(f"--band {given.band}: {given.run} has no bands yet; `iaenet calibrate {given.run}`")
-    if given.steps < 1 or (given.steps > 1 and given.band is not None):
-        raise InvalidInputError(f"--steps {given.steps}: at least 1, and 1 with --band")
+    if given.steps < 1:
+        raise InvalidInputError(f"--steps {given.steps}: a roll-out has at least 1 step")
+    if given.steps > 1 and given.band is not None:
+        raise InvalidInputError(f"--steps {given.steps}: bands are calibrated for one step; leave out --band")
     pattern = not Path(given.input).exists() and has_magic(given.input)
     if not pattern:
         check_source(given.input)
