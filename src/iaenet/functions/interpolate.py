@@ -1,17 +1,12 @@
 """Values of a sampled function at other points, by local interpolation: the operators I_T of the paper."""
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
-from scipy.spatial import Delaunay, KDTree, QhullError
 from torch import Tensor
 
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field
-
-Index = NDArray[np.int64]
-Array = NDArray[np.float64]
+from iaenet.functions.taps import grid_taps, simplex_taps
 
 
 def interpolate(field: Field, at: Discretization) -> Field:
@@ -46,18 +41,28 @@ def taps(source: Discretization, at: Discretization) -> tuple[Tensor, Tensor]:
     """
     home, key = (at, ("taps", "from", source.key)) if at.axes is None else (source, ("taps", "to", at.key))
     if key not in home.cache:
+<<<<<<< HEAD
         points = at.points.cpu()
         line = source.axes is not None or source.dim == 1
         index, weight = _grid_taps(source, points) if line else _simplex_taps(source, points)
         made = torch.from_numpy(index), weight
         if weight.requires_grad:
             return made
+=======
+        points, box = at.points.cpu().numpy(), source.bounds.cpu().numpy()
+        if source.axes is not None or source.dim == 1:
+            axes = [axis.cpu().numpy() for axis in source.axes or (source.points[:, 0],)]
+            index, weight = grid_taps(axes, points, box, source.periodic)
+        else:
+            index, weight = simplex_taps(source.points.cpu().numpy(), points, box, source.periodic)
+>>>>>>> de74532 (Exported models: one ONNX or PyTorch file, run without PyTorch; a page to play with them)
         kept = [known for known in home.cache if known[0] == "taps"]
         if len(kept) >= KEPT:
             del home.cache[kept[0]]
         home.cache[key] = made
     found: tuple[Tensor, Tensor] = home.cache[key]
     return found
+<<<<<<< HEAD
 
 
 def _grid_taps(source: Discretization, points: Tensor) -> tuple[Index, Tensor]:
@@ -186,3 +191,5 @@ def _with_images(source: Discretization) -> tuple[Array, Index]:
             nodes[count : count + below.sum(), axis] -= high - low
             nodes[count + below.sum() :, axis] += high - low
     return nodes, owner
+=======
+>>>>>>> de74532 (Exported models: one ONNX or PyTorch file, run without PyTorch; a page to play with them)
