@@ -84,8 +84,10 @@ def trace(operator: Operator) -> tuple[ExportedProgram, Portable]:
         return torch.export.export(portable, portable.example(), dynamic_shapes=shapes), portable
 
 
-def onnx_bytes(program: ExportedProgram, portable: Portable, operator: Operator, metadata: str) -> bytes:
-    """The program as an ONNX file. Inputs that most calls need not give have defaults, such as the domain."""
+def onnx_bytes(
+    program: ExportedProgram, portable: Portable, operator: Operator, metadata: str, defaults: bool = True
+) -> bytes:
+    """The program as an ONNX file. With `defaults`, inputs such as the domain need not be given."""
     try:
         from onnx import numpy_helper
 
@@ -103,12 +105,12 @@ def onnx_bytes(program: ExportedProgram, portable: Portable, operator: Operator,
     )
     assert made is not None
     proto = made.model_proto
-    defaults = dict(zip(portable.names, portable.example(batch=1), strict=True))
+    given = dict(zip(portable.names, portable.example(batch=1), strict=True))
     box = (operator.metadata.get("trained") or {}).get("bounds")
     if box is not None:
-        defaults["bounds"] = torch.tensor(box, dtype=torch.float64)
-    for name in ("bounds", "use_latent", "latent"):
-        proto.graph.initializer.append(numpy_helper.from_array(defaults[name].numpy(), name))
+        given["bounds"] = torch.tensor(box, dtype=torch.float64)
+    for name in ("bounds", "use_latent", "latent") if defaults else ():
+        proto.graph.initializer.append(numpy_helper.from_array(given[name].numpy(), name))
     proto.metadata_props.add(key="iaenet", value=metadata)
     proto.producer_name, proto.producer_version = "iaenet", iaenet.__version__
     return bytes(proto.SerializeToString())

@@ -57,9 +57,9 @@ def write_playground(
             progress(i, len(exhibits))
         presets = [preset(one.dataset, k) for k in range(min(samples, one.dataset.samples))]
         program, portable = trace(one.operator)
-        with quiet():
-            content = onnx_bytes(program, portable, one.operator, "{}")
         metadata = describe_model(one.operator, portable, one.certificate)
+        with quiet():
+            content = onnx_bytes(program, portable, one.operator, json.dumps(metadata), defaults=False)
         made.append({"name": one.name, "metadata": metadata, "presets": presets})
         binaries[f"model{i}"] = _encoded(gzip.compress(content, 6, mtime=0))
     environment = jinja2.Environment(loader=jinja2.PackageLoader("iaenet.reports"), autoescape=True, trim_blocks=True)

@@ -11,7 +11,7 @@
   const numbers = (text, Kind) => new Kind(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
   const rows = (flat, d) => Array.from({ length: flat.length / d }, (_, i) => Array.from(flat.subarray(i * d, i * d + d)));
 
-  const state = { model: 0, preset: 0, place: "uniform", count: 64, noise: 0, mode: "move", show: "answer", inputChannel: 0, outputChannel: 0, seed: 1, selected: -1, sensors: [] };
+  const state = { model: 0, preset: 0, place: "uniform", count: 16, noise: 0, mode: "move", show: "answer", inputChannel: 0, outputChannel: 0, seed: 1, selected: -1, sensors: [] };
   let model, preset, view, session, base, full, answer, dirty = { input: false, sensors: false }, busy = false;
   const sessions = new Map(), listeners = [];
 
@@ -30,6 +30,7 @@
     state.model = k; model = MODELS[k];
     if (!sessions.has(k)) sessions.set(k, await ort.InferenceSession.create(await unpacked("model" + k), { executionProviders: ["wasm"], logSeverityLevel: 3 }));
     session = sessions.get(k);
+    full = answer = undefined;
     state.inputChannel = state.outputChannel = 0; state.sensorsOf = null;
     describe();
     usePreset(0);
@@ -175,7 +176,9 @@
       while (dirty.input || dirty.sensors) {
         const { input } = dirty;
         dirty = { input: false, sensors: false };
-        const values = sense(state.sensors), found = await ask(state.sensors, values, state.axes, false);
+        const values = sense(state.sensors);
+        if (!session.warm) { await ask(state.sensors, values, state.axes, false); session.warm = true; } // compiles
+        const found = await ask(state.sensors, values, state.axes, false);
         answer = { ...found, of: state.sensors };
         if (state.first === undefined) state.first = answer.ms;
         if (input || !full || full.of !== preset) {
@@ -191,7 +194,11 @@
         report(part && distance(part.output, answer.output));
         listeners.splice(0).forEach((done) => done());
       }
-    } catch (error) { $("status").textContent = String(error); $("status").hidden = false; throw error; } finally { busy = false; }
+    } catch (error) {
+      $("status").textContent = String(error); $("status").hidden = false;
+      listeners.splice(0).forEach((done) => done());
+      throw error;
+    } finally { busy = false; }
   }
   function distance(found, wanted) { // relative L2, with the weights of the picture's points
     const c = model.metadata.outputs.length, n = wanted.length / c;
@@ -222,7 +229,7 @@
   }
   let waiting = false;
   function draw() {
-    if (waiting) return;
+    if (waiting || !preset) return;
     waiting = true;
     requestAnimationFrame(() => {
       waiting = false;

@@ -12,6 +12,13 @@ const Views = (() => {
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const short = (v) => (v === 0 ? "0" : Math.abs(v) >= 1e4 || Math.abs(v) < 1e-3 ? v.toExponential(1) : String(+v.toPrecision(3)));
 
+  function ticks(low, high) { // round numbers, about five of them
+    const raw = (high - low) / 5, power = 10 ** Math.floor(Math.log10(raw)), step = power * [1, 2, 5, 10].find((k) => k * power >= raw);
+    const found = [];
+    for (let k = Math.ceil(low / step); k * step <= high; k++) found.push(k * step);
+    return found;
+  }
+
   function range(...arrays) {
     let low = Infinity, high = -Infinity;
     for (const a of arrays) if (a) for (const v of a) { if (v < low) low = v; if (v > high) high = v; }
@@ -35,7 +42,7 @@ const Views = (() => {
   class Line {
     constructor(preset) { this.x = preset.axes[0]; this.query = Array.from(this.x, (v) => [v]); }
     frame(w, h, limits) {
-      const [left, right, top, bottom] = [48, 12, 12, 28];
+      const [left, right, top, bottom] = [62, 12, 12, 28];
       const span = limits[1] - limits[0], low = limits[0] - 0.06 * span, high = limits[1] + 0.06 * span;
       return {
         left, top, width: w - left - right, height: h - top - bottom, low, high,
@@ -46,8 +53,8 @@ const Views = (() => {
     axes(g, f, bounds) {
       g.strokeStyle = css("--line"); g.fillStyle = css("--muted"); g.lineWidth = 1;
       g.textAlign = "right"; g.textBaseline = "middle";
-      for (let k = 0; k <= 4; k++) {
-        const y = f.low + ((f.high - f.low) * k) / 4, py = Math.round(f.py(y)) + 0.5;
+      for (const y of ticks(f.low, f.high)) {
+        const py = Math.round(f.py(y)) + 0.5;
         g.beginPath(); g.moveTo(f.left, py); g.lineTo(f.left + f.width, py); g.stroke();
         g.fillText(short(y), f.left - 6, py);
       }
@@ -75,8 +82,8 @@ const Views = (() => {
       this.axes(g, f, s.bounds);
       g.save(); g.beginPath(); g.rect(f.left, 0, f.width, h); g.clip();
       if (s.full) this.curve(g, f, s.full, css("--faint"), 6);
-      if (s.truth) this.curve(g, f, s.truth, css("--text"), 1.5, [5, 4]);
-      if (s.answer) this.curve(g, f, s.answer, css("--accent"), 2.2);
+      if (s.answer) this.curve(g, f, s.answer, css("--accent"), 2.4);
+      if (s.truth) this.curve(g, f, s.truth, css("--text"), 1.2, [3, 7]);
       g.restore();
     }
     place(px, py) { const f = this.last; return { x: [Math.min(Math.max(f.ux(px), 0), 1)], value: f.uy(py) }; }
