@@ -29,7 +29,7 @@ def operator(dim, **options):
 
 
 def waves(points):
-    return np.sin(2.5 * points[:, :1]) + 0.5 * np.cos(7 * points.sum(axis=1, keepdims=True))
+    return np.sin(2.5 * points[:, :1]) + 0.5 * np.cos(17 * points.sum(axis=1, keepdims=True))
 
 
 @pytest.fixture(scope="module")
@@ -128,11 +128,11 @@ def test_in_a_browser(made, tmp_path):
         grid = Discretization.uniform(16, bounds=[[0.0, 2.0]])
         check(model, before, grid)
         begin = page.run("return window.playground.sensor(5)")
-        page.drag(begin, [begin[0] + 25, begin[1]])
+        page.drag(begin, [begin[0] + 60, begin[1]])
         page.wait("window.playground.settled()")
         after = page.run("return window.playground.numbers()")
         assert after["points"][5][0] - before["points"][5][0] > 0.03
-        assert apart(np.array(after["output"]), np.array(before["output"])) > 1e-4
+        assert apart(np.array(after["output"]), np.array(before["output"])) > 1e-3
         x = 2 * np.array(after["points"])
         moved = Discretization.points(x, bounds=[[0.0, 2.0]])
         np.testing.assert_allclose(2 * np.array(after["weights"]), moved.weights.numpy(), rtol=1e-9)

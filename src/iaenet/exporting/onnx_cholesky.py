@@ -18,7 +18,7 @@ BLOCK = 32  # rows of the blocks that are factored column by column
 
 
 @script()
-def block_inverse(matrix: DOUBLE[...]) -> DOUBLE[...]:  # type: ignore[valid-type]
+def block_inverse(matrix: DOUBLE[...]) -> DOUBLE[...]:
     """Inverse of the Cholesky factor of a small matrix: elimination in `[A | 1]`, a row at a time."""
     identity = op.EyeLike(matrix)
     size = op.Shape(matrix, start=0, end=1)
