@@ -23,7 +23,7 @@ MODELS = {
     "line": (1, {"periodic": True}),
     "square": (2, {}),
     "cube": (3, {}),
-    "mesh": (2, {"head": 32, "geometry": ["measure"]}),
+    "mesh": (2, {"head": 32}),
 }
 
 

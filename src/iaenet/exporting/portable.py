@@ -32,6 +32,11 @@ class Portable(nn.Module):
             raise InvalidInputError(
                 f"{type(network).__name__} cannot be exported: models on a latent grid can, such as iaenet and fno"
             )
+        if getattr(network, "geometry", ()):
+            raise InvalidInputError(
+                "networks that are told of the domain cannot be exported: the file has no input for its boundary; train "
+                "with --model.geometry []"
+            )
         self.model = PointModel(network)
         self.head = isinstance(network, IAENet) and network.head is not None
         like = next(network.parameters())
@@ -58,7 +63,7 @@ class Portable(nn.Module):
         share, a = weights / (high - low).prod(), (values - mean) / std
         projected = self.model.network.latent.project(x, share, a)
         found = torch.where(use_latent, (latent - mean) / std, projected)
-        output = self.model(x, a, y, share, near, shares, found)
+        output = self.model(x, a, y, share, None, near, shares, found)
         scaled = output * self.get_buffer("output_std") + self.get_buffer("output_mean")
         return scaled, found * std + mean
 

@@ -137,7 +137,6 @@ def describe_model(operator: Operator, portable: Portable, certificate: dict[str
         "latent_grid": list(network.latent.shape),
         "projection": projection_numbers(),
         "head": portable.head,
-        "geometry": list(getattr(network, "geometry", ())),
         "precision": str(next(network.parameters()).dtype).removeprefix("torch."),
         "certificate": certificate,
     }

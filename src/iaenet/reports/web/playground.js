@@ -94,7 +94,7 @@
     const product = weights || (() => { const [a, b] = axes.map((x, i) => Maths.trapezoid(Array.from(x), wraps[i])); return Float64Array.from(a.length ? Array.from(a).flatMap((u) => Array.from(b, (v) => u * v)) : []); })();
     const gridded = axes && (d === 2 || (axes[0].length <= grid[0] && Maths.isUniform(Array.from(axes[0]), wraps[0])));
     const latent = gridded ? Maths.encodeGrid(meta.projection, axes.map((x) => Array.from(x)), grid, wraps, values, c) : new Float32Array(size * c);
-    const bare = gridded && !meta.head && !meta.geometry.length; // then nothing but the function on the grid is used
+    const bare = gridded && !meta.head; // then nothing but the function on the grid is used
     const T = ort.Tensor, begin = performance.now();
     const feeds = {
       points: new T("float64", bare ? new Float64Array(4 * d).map((_, i) => ((i * 7) % 11) / 11) : flat(points), [bare ? 4 : n, d]),
