@@ -160,11 +160,10 @@ class Exported:
             return {"near": np.arange(len(array))[:, None], "shares": np.ones((len(array), 1))}
         if axes is None and len(self._periodic) == 1:
             axes = [array[:, 0]]
-        near, shares = (
-            simplex_taps(array, query, box, self._periodic)
-            if axes is None
-            else grid_taps(axes, query, box, self._periodic)
-        )
+        if axes is not None:
+            near, shares = grid_taps(axes, query, box, self._periodic)
+        else:
+            near, shares, _ = simplex_taps(array, query, box, self._periodic)
         return {"near": near, "shares": shares}
 
 

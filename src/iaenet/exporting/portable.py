@@ -34,7 +34,7 @@ class Portable(nn.Module):
             )
         if getattr(network, "geometry", ()):
             raise InvalidInputError(
-                "networks that are told of the domain cannot be exported: the file has no input for its boundary; train "
+                "networks that are told of the domain cannot be exported: the file has no input for a boundary; train "
                 "with --model.geometry []"
             )
         self.model = PointModel(network)
