@@ -43,12 +43,12 @@ class Group:
     @property
     def counts(self) -> list[int]:
         """Functions in each member."""
-        return [len(field.values) if field.batched else 1 for field in self.fields]
+        return [field.count for field in self.fields]
 
     @property
     def values(self) -> Tensor:
         """Values of all of them, `(b, n, c)`."""
-        parts = [field.values if field.batched else field.values[None] for field in self.fields]
+        parts = [field.batch_values for field in self.fields]
         return parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
@@ -92,7 +92,7 @@ class GridModel(Model):
 
     def forward(self, field: Any, at: Any = None) -> Any:
         """The output function of each input function, on its own points or `at` others."""
-        single = isinstance(field, Field)
+        single = not isinstance(field, Sequence)
         fields, targets = as_batch(field, at)
         groups = self._groups(fields, targets)
         results = self._outputs(self._inside(self._latent(groups)), groups) if groups else []

@@ -1,6 +1,7 @@
 """A trained network in the data's own units."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -8,8 +9,8 @@ from torch import nn
 
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
-from iaenet.functions.field import Field
 from iaenet.functions.normalizer import Normalizer
+from iaenet.models.base import as_given
 from iaenet.models.inference import infer
 from iaenet.models.registry import model_class, name_of
 
@@ -22,6 +23,7 @@ class Operator(nn.Module):
 
     `metadata` says what it was trained on: names and units of its channels, and the discretizations (see `describe`).
 
+    >>> from iaenet.functions.field import Field
     >>> from iaenet.models.iae_net import IAENet
     >>> operator = Operator(IAENet(1, 1), Normalizer([0.0], [2.0]), Normalizer([5.0], [1.0]))
     >>> grid = Discretization.uniform(16)
@@ -44,9 +46,11 @@ class Operator(nn.Module):
 
     def forward(self, field: Any, at: Any = None, **options: Any) -> Any:
         """The output function of each input function, on its own points or `at` others; options go to the network."""
-        if isinstance(field, Field):
-            return self.output_normalizer.undo(self.network(self.input_normalizer.apply(field), at, **options))
-        found = self.network([self.input_normalizer.apply(one) for one in field], at, **options)
+        if not isinstance(field, Sequence):
+            given = self.input_normalizer.apply(as_given(field, "input"))
+            return self.output_normalizer.undo(self.network(given, at, **options))
+        given = [self.input_normalizer.apply(as_given(one, f"input {i}")) for i, one in enumerate(field)]
+        found = self.network(given, at, **options)
         return [self.output_normalizer.undo(one) for one in found]
 
     def predict(self, field: Any, at: Any = None) -> Any:
