@@ -19,7 +19,11 @@ ModelLike = Callable[..., Any]  # `model(field, at=None) -> field`, and the same
 
 @overload
 def infer(
-    model: ModelLike, fields: Given | Mapping[str, Any], query_points: Discretization | None = None, *, check: bool = True
+    model: ModelLike,
+    fields: Given | Mapping[str, Any],
+    query_points: Discretization | None = None,
+    *,
+    check: bool = True,
 ) -> Field: ...
 @overload
 def infer(
