@@ -67,9 +67,9 @@ class Parts:
         return self.with_parts([Field.unchecked(part.discretization, part.values[index]) for part in self.parts])
 
     @classmethod
-    def stack(cls, some: Sequence[Self]) -> Self:
+    def stack(cls, some: Sequence[Any]) -> Self:
         """Several on the same points, and batches of them, as one batch."""
-        first = some[0]
+        first: Self = some[0]
         if any(one.layout != first.layout for one in some):
             raise InvalidInputError("functions must have the same channels")
         columns = zip(*(one.parts for one in some), strict=True)

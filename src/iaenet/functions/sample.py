@@ -103,6 +103,24 @@ class Sample(Parts, Mapping[str, Field | Tensor]):
         made._numbers = parts[-1] if self.scalar_names else None
         return made
 
+    def arranged(self, functions: Sequence[str], scalars: Sequence[str]) -> "Sample":
+        """The same in this order; others than these are refused."""
+        wanted = [*functions, *scalars]
+        if set(wanted) != set(self) or set(functions) != set(self.functions):
+            raise InvalidInputError(f"the model takes {', '.join(wanted)}; the sample has {', '.join(self)}")
+        if wanted == list(self):
+            return self
+        order = [self.scalar_names.index(name) for name in scalars]
+        made = object.__new__(Sample)
+        made.functions, made.scalar_names = {name: self.functions[name] for name in functions}, tuple(scalars)
+        numbers_field = self._numbers
+        made._numbers = (
+            None
+            if numbers_field is None
+            else Field.unchecked(numbers_field.discretization, numbers_field.values[..., order])
+        )
+        return made
+
     @classmethod
     def from_parts(cls, names: Sequence[str], scalar_names: Sequence[str], parts: Sequence[Field]) -> "Sample":
         """A sample from its `parts` and their `names`."""

@@ -113,7 +113,7 @@ class GridModel(Model):
 
     def encode(self, group: Group) -> Tensor:
         """E of a group: `(b, s, c)`. What was projected once is kept with its function, unless a gradient is wanted."""
-        return torch.cat([self._encoded(field) for field in group.fields])
+        return torch.cat([self.latent.encoded(field) for field in group.fields])
 
     def known(self, latent: Tensor, points: Tensor, weights: Tensor) -> Tensor:  # noqa: ARG002 - for subclasses
         """What `on_grid` takes, for functions on the grid that were given at points of the unit box."""
@@ -145,17 +145,6 @@ class GridModel(Model):
         parts = values.split([sum(group.counts) for group in groups])
         with full_precision(values):
             return [self.decode(part, group) for part, group in zip(parts, groups, strict=True)]
-
-    def _encoded(self, field: Field) -> Tensor:
-        values = field.values if field.batched else field.values[None]
-        where = field.discretization
-        if values.requires_grad or where.axes is not None:
-            return self.latent.encode(where, values)
-        if self.latent.key not in field.cache:
-            with torch.no_grad():
-                field.cache[self.latent.key] = self.latent.encode(field.discretization, values)
-        kept: Tensor = field.cache[self.latent.key]
-        return kept
 
     def check_domain(self, name: str, source: Discretization, target: Discretization) -> None:
         """Refuse input and output points on another kind of domain than the latent grid's."""

@@ -10,7 +10,8 @@ from torch import nn
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.normalizer import Normalizer
-from iaenet.models.base import as_given
+from iaenet.functions.sample import Sample
+from iaenet.models.base import Given, as_given
 from iaenet.models.inference import infer
 from iaenet.models.registry import model_class, name_of
 
@@ -47,11 +48,15 @@ class Operator(nn.Module):
     def forward(self, field: Any, at: Any = None, **options: Any) -> Any:
         """The output function of each input function, on its own points or `at` others; options go to the network."""
         if not isinstance(field, Sequence):
-            given = self.input_normalizer.apply(as_given(field, "input"))
-            return self.output_normalizer.undo(self.network(given, at, **options))
-        given = [self.input_normalizer.apply(as_given(one, f"input {i}")) for i, one in enumerate(field)]
-        found = self.network(given, at, **options)
+            return self.output_normalizer.undo(self.network(self._normalised(field, "input"), at, **options))
+        found = self.network([self._normalised(one, f"input {i}") for i, one in enumerate(field)], at, **options)
         return [self.output_normalizer.undo(one) for one in found]
+
+    def _normalised(self, field: Any, name: str) -> Given:
+        given, known = as_given(field, name), self.metadata.get("sample")
+        if isinstance(given, Sample) and known:
+            given = given.arranged(list(known["functions"]), known["scalars"])
+        return self.input_normalizer.apply(given)
 
     def predict(self, field: Any, at: Any = None) -> Any:
         """The output functions for use instead of training, at their own points or `at` others, see `infer`.

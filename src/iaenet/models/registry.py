@@ -8,17 +8,20 @@ from importlib.metadata import entry_points
 from typing import Any, get_type_hints
 
 from iaenet.errors import InvalidInputError, no_such
+from iaenet.functions.field import Field
 from iaenet.models.base import Model, Pair
 from iaenet.models.deeponet import DeepONet
 from iaenet.models.dgfno import DgFNO
 from iaenet.models.fno import FNO
 from iaenet.models.gino import GINO
+from iaenet.models.grid_model import GridModel
 from iaenet.models.heads import FunctionToVector
 from iaenet.models.iae_net import IAENet
 from iaenet.models.interpolated import InterpolatedResNet, InterpolatedUNet
 from iaenet.models.pod_deeponet import PODDeepONet
 from iaenet.models.published import PublishedIAENet
 from iaenet.models.resnet import ResNet
+from iaenet.models.sample_model import SampleModel, apart
 from iaenet.models.transformer import FourierTransformer, GalerkinTransformer
 from iaenet.models.transolver import Transolver
 from iaenet.models.unet import UNet
@@ -43,6 +46,7 @@ MODELS: dict[str, type[Model]] = {
     "iaenet": IAENet,
     "published": PublishedIAENet,
     "function-to-vector": FunctionToVector,
+    "samples": SampleModel,
     **BASELINES,
 }
 
@@ -66,11 +70,14 @@ def model_class(name: str) -> type[Model]:
 
 
 def build(name: str, data: Sequence[Pair], **options: Any) -> Model:
-    """A model of this name for such data, initialised from it."""
+    """A model of this name for such data, initialised from it; for samples, one that takes them (`SampleModel`)."""
     check_options(name, options)
     maker = model_class(name)
     try:
-        model = maker.for_data(data, **options)
+        if isinstance(data[0][0], Field) and not (issubclass(maker, GridModel) and apart(*data[0])):
+            model = maker.for_data(data, **options)
+        else:
+            model = SampleModel.for_samples(name, data, options)
     except TypeError as error:  # an option that a model inside this one does not have
         wrong = re.search(r"(?:(\w+)\.)?\w+\(\) got an unexpected keyword argument '(\w+)'", str(error))
         if wrong is None:

@@ -16,9 +16,11 @@ from iaenet.data.atomic import replacing
 from iaenet.data.dataset import Dataset, load_dataset
 from iaenet.data.splits import split_records
 from iaenet.errors import CorruptFileError, InvalidInputError
+from iaenet.functions.field import Field
 from iaenet.functions.normalizer import Normalizer
+from iaenet.functions.sample import Sample
 from iaenet.functions.seeds import derived_seed
-from iaenet.models.base import Pair
+from iaenet.models.base import Given, Pair
 from iaenet.models.operator import Operator, describe
 from iaenet.models.registry import build
 from iaenet.training.batches import Samples
@@ -125,7 +127,9 @@ def _split(
     if isinstance(data, Dataset):
         whole = data.select(resolution=resolution)
         origin["data"] = {"data": data.path, "resolution": resolution, "content": data.content_hash}
-        origin["inputs"] = [{"name": c.name, "unit": c.unit} for c in data.inputs]
+        origin["inputs"] = [
+            {"name": c.name, "unit": c.unit, **({"function": c.function} if c.function else {})} for c in data.inputs
+        ]
         origin["provenance"] = data.provenance
         origin["outputs"] = [{"name": c.name, "unit": c.unit} for c in data.outputs]
         chosen = whole.select(split="train")
@@ -158,7 +162,7 @@ def _operator(
         )
     metadata = {
         **origin,
-        "trained": describe([given.discretization for given, _ in training.stacks]),
+        **_described([given for given, _ in training.stacks]),
         "targets": describe([wanted.discretization for _, wanted in training.stacks]),
     }
     if isinstance(model, nn.Module):
@@ -170,7 +174,19 @@ def _operator(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derived_seed(config.seed, "weights"))
         network = build(options.pop("name"), scaled, **options)
-    return Operator(network.to(training.stacks[0][0].values.dtype), input_normalizer, output_normalizer, metadata)
+    return Operator(network.to(training.stacks[0][1].values.dtype), input_normalizer, output_normalizer, metadata)
+
+
+def _described(given: Sequence[Given]) -> dict[str, Any]:
+    """What inputs are like: a function under "trained", the functions and numbers of a sample under "sample"."""
+    first = given[0]
+    if isinstance(first, Field):
+        return {"trained": describe([one.discretization for one in given])}
+    functions = {
+        name: describe([one.functions[name].discretization for one in given if isinstance(one, Sample)])
+        for name in first.functions
+    }
+    return {"sample": {"functions": functions, "scalars": list(first.scalar_names)}}
 
 
 def _plain(model: nn.Module | str | Mapping[str, Any]) -> Any:
