@@ -43,7 +43,7 @@ def import_data(
         raise InvalidInputError(f"{out}: is among the files to read, which are never changed; write elsewhere")
     from iaenet.data.file_writer import write_dataset  # not above: the command's help needs no PyTorch
 
-    imported = FORMATS[format].read(path, **chosen)
+    imported = FORMATS[format].load(path, chosen)
     splits = imported.split(train, validation, test, seed)
     numbers = {name: i for i, name in enumerate(dict.fromkeys(imported.records or ()))}
     write_dataset(

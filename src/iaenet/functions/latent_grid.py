@@ -29,6 +29,7 @@ from iaenet.functions.projection import PENALTY, SCATTERED, Projection, apply_ax
 MOST_COEFFICIENTS = {2: 441, 3: 729}  # of scattered points: an equation of this size is solved for each sample
 AXIS = 2**14  # points along an axis up to which a matrix is made for it; more are summed up some at a time
 KEPT = 2**24  # bytes of the matrices that a discretization may keep
+PIECES = 8  # of a segment of a curve, for its measure
 BOXES = 64  # that the grid is kept in as a discretization
 READ = 2**22  # numbers of an intermediate when functions are read off without a gradient
 
@@ -87,7 +88,7 @@ class LatentGrid:
         exact = values.double()  # sums over many points: float32 would lose a digit
         matrices = self._axiswise(source, source, "encode", axis_encoder, exact)
         if matrices is None:
-            return self.project(*unit(source, source), values)
+            return self.project(*unit(source, source), values, _thin_spacing(source))
         return apply_axes(matrices, exact).to(values) if matrices else values
 
     def encoded(self, field: Field) -> Tensor:
@@ -101,10 +102,10 @@ class LatentGrid:
         kept: Tensor = field.cache[self.key]
         return kept
 
-    def project(self, points: Tensor, weights: Tensor, values: Tensor) -> Tensor:
-        """E for points `(n, d)` of the unit box with weights `(n,)`, whatever they are."""
+    def project(self, points: Tensor, weights: Tensor, values: Tensor, spacing: Tensor | None = None) -> Tensor:
+        """E for points `(n, d)` of the unit box with weights `(n,)`, whatever they are; `spacing` as in `penalty`."""
         nyquist = regularity(points[:, 0], self.periodic[0]) if len(self.shape) == 1 else SCATTERED
-        c = self.scattered.coefficients(points, weights, values, nyquist)
+        c = self.scattered.coefficients(points, weights, values, nyquist, spacing)
         return self.scattered.on_axes(c, [x.to(c.device) for x in self.nodes]).to(values.dtype)
 
     def measure(self, source: Discretization) -> Tensor:
@@ -113,7 +114,7 @@ class LatentGrid:
         Weights are those of the unit box.
         """
         if self.key not in source.cache:
-            source.cache[self.key] = self.measure_of(*unit(source, source))
+            source.cache[self.key] = self.measure_of(*_along_segments(source))
         kept: Tensor = source.cache[self.key]
         return kept
 
@@ -183,6 +184,33 @@ def unit(points: Discretization, box: Discretization) -> tuple[Tensor, Tensor]:
     """Points `(n, d)` and weights `(n,)` as they are when the bounds of `box` are scaled to the unit box."""
     low, high = box.bounds.to(points.bounds).unbind(1)
     return (points.points - low) / (high - low), points.weights / (high - low).prod()
+
+
+def _thin_spacing(source: Discretization) -> Tensor | None:
+    """`h = sum_i w_i (w_i |Gamma|)^(1/k)`, weights of sum 1: the spacing on a curve (k = 1) or a surface Gamma (k = 2)
+    in the unit box; None for what is as thick as its space.
+    """
+    k, d = source.dim if source.cells is None else source.cells.shape[1] - 1, source.dim
+    if k == d:
+        return None
+    low, high = source.bounds.unbind(1)
+    size = source.weights / (high - low).prod() ** (k / d)  # on boxes that are no cubes, a mean of their sides
+    return (source.weights / source.weights.sum() * size ** (1 / k)).sum()
+
+
+def _along_segments(source: Discretization) -> tuple[Tensor, Tensor]:
+    """Points and weights of the measure, in the unit box: the given ones; on curves the middles of `PIECES` parts of
+    each segment, since a line is thinner than what a grid holds and gaps between its points would show.
+    """
+    points, weights = unit(source, source)
+    if source.cells is None or source.cells.shape[1] != 2 or source.dim < 2:
+        return points, weights
+    ends = points[source.cells]  # (e, 2, d)
+    share = ((torch.arange(PIECES) + 0.5) / PIECES).to(points)[:, None, None]
+    between = (1 - share) * ends[:, 0] + share * ends[:, 1]
+    corners = source.points[source.cells]
+    length = (corners[:, 1] - corners[:, 0]).norm(dim=1) * (weights.sum() / source.weights.sum())
+    return between.flatten(0, 1), (length / PIECES).repeat(PIECES)
 
 
 def _unit_axes(points: Discretization, box: Discretization) -> list[tuple[Tensor, Tensor]] | None:

@@ -16,7 +16,7 @@ SCALARS = "scalars"  # the name under which numbers are kept together: no functi
 Number = float | Tensor
 
 
-class Sample(Parts, Mapping[str, Field | Tensor]):
+class Sample(Parts):
     """Named functions, each with a discretization of its own, and named numbers.
 
     A batch has functions with values `(b, n, c)` and numbers `(b,)`. Numbers are kept together as the channels of one
@@ -45,7 +45,7 @@ class Sample(Parts, Mapping[str, Field | Tensor]):
             raise InvalidInputError("functions and numbers of a sample must all be one, or batches of the same length")
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> "Sample":
+    def of(cls, given: "Sample | Mapping[str, Any]") -> "Sample":
         """A sample from a mapping of names to fields and numbers; a sample is itself.
 
         >>> Sample.of({"f": Field(Discretization.uniform(3), torch.ones(3, 1)), "T": 300}).scalars
@@ -69,13 +69,11 @@ class Sample(Parts, Mapping[str, Field | Tensor]):
         return self.functions[name] if name in self.functions else self.scalars[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*self.functions, *self.scalar_names))
+        return iter(self.keys())
 
-    def __len__(self) -> int:
-        return len(self.functions) + len(self.scalar_names)
-
-    __hash__ = object.__hash__
-    __eq__ = object.__eq__
+    def keys(self) -> list[str]:
+        """The names, as of a mapping: `dict(sample)`."""
+        return [*self.functions, *self.scalar_names]
 
     # ------------------------------------------------------------------ fields
 

@@ -136,14 +136,14 @@ def as_given(one: Any, name: str) -> Given:
     """A field or a sample; a mapping of names to fields and numbers becomes a sample."""
     if isinstance(one, Mapping):
         return Sample.of(one)
-    if not isinstance(one, Field):
+    if not isinstance(one, Field | Sample):
         raise InvalidInputError(f"{name}: expected a Field, got {type(one).__name__}")
     return one
 
 
 def as_batch(field: Any, at: Any) -> tuple[list[Any], list[Discretization]]:
     """The inputs of a call and the query points of each: its own points if `at` is not given."""
-    single = isinstance(field, Field | Mapping)
+    single = isinstance(field, Field | Sample | Mapping)
     if not single and not isinstance(field, Sequence):
         raise InvalidInputError(f"expected a Field or a list of them, got {type(field).__name__}")
     fields = [as_given(one, f"field {i}") for i, one in enumerate([field] if single else field)]

@@ -180,7 +180,7 @@ def _losses(network: Any, pairs: list[Pair], config: TrainConfig, generator: tor
     pairs = symmetric(pairs, list(augment.symmetries), generator)
     pairs = at_some_points(pairs, augment.query_points, generator) if augment.query_points else pairs
     more = resampled(pairs, augment, generator) if augment.weight else []
-    device = pairs[0][0].values.device.type
+    device = pairs[0][1].values.device.type
     with torch.autocast(device, torch.bfloat16) if config.precision == "bf16" else nullcontext():
         found = network([given for given, _ in pairs + more], [wanted.discretization for _, wanted in pairs + more])
     losses = [relative_l2(one, wanted) for one, (_, wanted) in zip(found, pairs + more, strict=True)]

@@ -13,6 +13,7 @@ from iaenet.data.reading.channel_names import Chosen, Names, chosen, name_list
 from iaenet.data.reading.files import files_in, missing, reading, required
 from iaenet.data.reading.hdf5_file import open_hdf5
 from iaenet.data.reading.imported import Imported
+from iaenet.data.reading.number_tables import numbers_of_stacks
 from iaenet.data.reading.sample_files import ArraySide, SampledArray, Slices, assemble
 from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
 from iaenet.data.reading.stacks import Blocks
@@ -228,4 +229,27 @@ def _free(name: str, taken: Mapping[str, str]) -> str:
     return name
 
 
-FORMAT = Format("netcdf", read_netcdf, SUFFIXES, folders=True, write=write_netcdf, write_sample=write_netcdf_sample)
+def _numbers(path: Path, names: list[str], _stems: list[str] | None, options: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Variables with the dimension of samples alone, or with one value in each file."""
+    files, along = files_in(path, SUFFIXES), options.get("sample")
+    source = _Files(files, along)
+    opened = range(len(files) if along is None else 1)
+    parts = [[np.ravel(source.array(name, ()).read(i, ())) for name in names] for i in opened] if along is None else []
+    if along is None:
+        return np.array([[value[0] for value in row] for row in parts], dtype=np.float64)
+    dataset = source.open(0)
+    for name in names:
+        if name not in dataset.variables:
+            raise missing(files[0], "variable", name, [str(each) for each in dataset.variables])
+    return numbers_of_stacks(files[0], {name: dataset[name].values for name in names}, names)
+
+
+FORMAT = Format(
+    "netcdf",
+    read_netcdf,
+    SUFFIXES,
+    folders=True,
+    write=write_netcdf,
+    write_sample=write_netcdf_sample,
+    numbers=_numbers,
+)

@@ -12,7 +12,7 @@ from iaenet.data.reading.array_layout import Layout, Values, as_values, check_nu
 from iaenet.data.reading.channel_names import Chosen, check_units, with_units
 from iaenet.data.reading.files import naming
 from iaenet.data.reading.imported import Imported, Lazy
-from iaenet.data.reading.sample_points import Bounds, Periodic, Rule, SamplePoints, SharedDomain
+from iaenet.data.reading.sample_points import Bounds, JointDomain, Periodic, Rule, SamplePoints, SharedDomain
 from iaenet.errors import InvalidInputError
 from iaenet.functions.field import Field
 
@@ -153,9 +153,10 @@ def assemble(
     Where the outputs have another dimension than the inputs, their domain is tight and not periodic.
     """
     check_units(units, inputs.names + outputs.names)
-    domain = SharedDomain(bounds, periodic, rule)
     with naming(where(0)):
-        same = inputs.points(0).dim == outputs.points(0).dim
+        dim = inputs.points(0).dim
+        same = dim == outputs.points(0).dim
+    domain = bounds.of(dim, periodic, rule) if isinstance(bounds, JointDomain) else SharedDomain(bounds, periodic, rule)
     output_domain = domain if same else SharedDomain(None, False, rule)
     for side, its in ((inputs, domain), (outputs, output_domain)):
         for sample in range(0 if its.given else count if side.per_sample else 1):

@@ -2,9 +2,9 @@
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import torch
@@ -23,7 +23,7 @@ class AtLeast:
     bounds: ArrayLike
 
 
-Bounds = ArrayLike | AtLeast | None
+Bounds = Any  # pairs, an `AtLeast`, a `JointDomain`, or None
 Periodic = bool | Sequence[bool]
 Rule = Literal["cells", "monte-carlo"]
 
@@ -127,6 +127,38 @@ class SimplexMesh(PointSet):
 
     def discretize(self, bounds: ArrayLike, periodic: tuple[bool, ...], rule: Rule) -> Discretization:  # noqa: ARG002
         return Discretization.mesh(self.points, self.cells, bounds=bounds, periodic=periodic)
+
+
+class JointDomain:
+    """Domains that functions share which are read one after the other: one for each kind of space.
+
+    Given to a reader in the place of `bounds`. Points of all functions are included before a field is made.
+    """
+
+    def __init__(self, bounds: Any = None) -> None:
+        self._bounds = (
+            bounds  # for spaces of as many axes, an `AtLeast` for each kind of space, or a mapping by function
+        )
+        self._made: dict[tuple[bool, ...], SharedDomain] = {}
+
+    def of(self, dim: int, periodic: Periodic, rule: Rule) -> "SharedDomain":
+        """The domain of functions with so many axes, of which these are periodic."""
+        flags = (periodic,) * dim if isinstance(periodic, bool) else tuple(periodic)
+        if flags not in self._made:
+            known = self._bounds
+            if isinstance(known, Spaces):
+                known = known.bounds.get(flags)
+            elif known is None or isinstance(known, Mapping) or len(np.asarray(known)) != dim:
+                known = None
+            self._made[flags] = SharedDomain(known, periodic, rule)
+        return self._made[flags]
+
+
+@dataclass(frozen=True)
+class Spaces:
+    """Domains that are known already, by their periodic axes, see `AtLeast`."""
+
+    bounds: Mapping[tuple[bool, ...], AtLeast]
 
 
 def even(axis: NDArray[np.generic]) -> Array:
