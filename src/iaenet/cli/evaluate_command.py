@@ -141,6 +141,8 @@ def training_resolution(metadata: dict[str, Any], dataset: "Dataset") -> int | N
 
 def _training_points(dataset: "Dataset", training: int | None) -> int | None:
     """Points of the training grid, if there are grids to choose as many random ones from."""
+    if dataset.functions:  # random points are those of one function
+        return None
     finest = dataset.select(resolution=dataset.resolutions[-1])[0][0].discretization
     if training not in dataset.resolutions or finest.axes is None:
         return None

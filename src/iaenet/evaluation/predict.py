@@ -12,11 +12,12 @@ from iaenet.errors import InvalidInputError
 from iaenet.evaluation.input_checks import InputChecks
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field
+from iaenet.models.base import Given, as_given
 from iaenet.models.inference import MOST_POINTS, infer
 from iaenet.models.operator import Operator
 
 At = int | Sequence[int] | Discretization | Sequence[Discretization] | None
-Target = Callable[[int, Discretization], Discretization | None]  # of function i on these points; None: the same points
+Target = Callable[[int, Given], Discretization | None]  # of input i, which is this; None: its own points
 
 
 @dataclass(frozen=True)
@@ -28,14 +29,14 @@ class Prediction:
     mismatch: float | None = None  # the largest that was estimated, see `iaenet.evaluation.mismatch`
 
 
-def predict(operator: Operator, fields: Field | Sequence[Field], at: At = None) -> Prediction:
+def predict(operator: Operator, fields: Any, at: At = None) -> Prediction:
     """The output function of each input function, at its own points or `at` others.
 
     Args:
         operator: a trained model, as `iaenet.load(run)` gives it.
-        fields: one function, a batch, or any number of them on any points.
+        fields: one function or `Sample`, a batch, or any number of them on any points.
         at: 256 or (64, 64), a uniform grid over the domain trained on; or a discretization for all functions, or one
-            for each. Default: the input's own points.
+            for each. Default: the input's own points, of a sample those of its first function.
 
     There is a note, and an
     estimate of the discretization mismatch, where an input has less than half of the points of the coarsest one trained
@@ -53,7 +54,7 @@ def predict(operator: Operator, fields: Field | Sequence[Field], at: At = None) 
     (torch.Size([100, 1]), [])
     """
     checks = InputChecks(operator)
-    given = [fields] if isinstance(fields, Field) else fields
+    given = fields if isinstance(fields, Sequence) else [as_given(fields, "input")]
     made = [field for _, field in predictions(operator, given, targets(operator, at, len(given)), checks)]
     return Prediction(made, checks.notes, checks.mismatch)
 
@@ -62,7 +63,7 @@ def targets(operator: Operator, at: At, count: int) -> Target:
     """The query points of each function, from the words of `predict`."""
     if at is None:
         vectors = (operator.metadata.get("targets") or {}).get("points") == [1, 1]
-        return lambda _, source: _one_point(source) if vectors else None
+        return lambda _, source: _one_point(source.discretization) if vectors else None
     if isinstance(at, Discretization):
         one = at
         return lambda _, __: one
@@ -75,26 +76,35 @@ def targets(operator: Operator, at: At, count: int) -> Target:
         return lambda i, _: each_own[i]
     sizes: list[Any] = list(at)
     box = (operator.metadata.get("trained") or {}).get("bounds")
-    return lambda _, source: _grid(tuple(sizes), _rows(box), _rows(source.bounds.tolist()), source.periodic)
+    if "sample" in operator.metadata:  # functions may lie elsewhere than the output
+        space = operator.metadata["targets"]
+        whole = _rows(space["bounds"])
+        return lambda _, __: _grid(tuple(sizes), whole, whole, tuple(space["periodic"]))
+
+    def grid(_: int, source: Given) -> Discretization:
+        own = source.discretization
+        return _grid(tuple(sizes), _rows(box), _rows(own.bounds.tolist()), own.periodic)
+
+    return grid
 
 
 def predictions(
     operator: Operator,
-    fields: Sequence[Field],
+    fields: Sequence[Given],
     at: Target,
     checks: InputChecks,
     name: Callable[[int], str] = "sample {}".format,
-) -> Iterator[tuple[Field, Field]]:
+) -> Iterator[tuple[Any, Field]]:
     """Input and prediction of each function, in order; functions are read, and batches made, as they are needed."""
-    waiting: list[tuple[str, Field, Discretization]] = []
+    waiting: list[tuple[str, Given, Discretization]] = []
     room = MOST_POINTS
     for i, field in enumerate(fields):
         with naming(name(i)):
             checks.check(field)
-            target = at(i, field.discretization)
+            target = at(i, field)
             checks.compare(name(i), field, target)
         target = field.discretization if target is None else target
-        size = (len(field.values) if field.batched else 1) * max(field.discretization.n, target.n)
+        size = field.count * max(field.most_points, target.n)
         if waiting and size > room:
             yield from _run(operator, waiting)
             waiting, room = [], MOST_POINTS
@@ -104,7 +114,7 @@ def predictions(
         yield from _run(operator, waiting)
 
 
-def _run(operator: Operator, batch: list[tuple[str, Field, Discretization]]) -> Iterator[tuple[Field, Field]]:
+def _run(operator: Operator, batch: list[tuple[str, Given, Discretization]]) -> Iterator[tuple[Any, Field]]:
     names, fields, query_points = zip(*batch, strict=True)
     try:
         found = infer(operator, fields, query_points)

@@ -129,8 +129,9 @@ class Discretization:
 
         `rule="cells"` weighs a point by the size of its cell: trapezoid in 1-D; its share of the Delaunay simplices
         in 2-D and 3-D, where `domain="auto"` finds which part of the box the points fill (holes, corners cut out, or
-        no more than a curve, whose points weigh its length) and `domain="box"` takes all of it. `rule="monte-carlo"` gives equal weights, right for points drawn uniformly at
-        random. Own `weights (n,)` replace both. `bounds="tight"` takes the bounding box of the points.
+        no more than a curve, whose points weigh its length) and `domain="box"` takes all of it. `rule="monte-carlo"`
+        gives equal weights, right for points drawn uniformly at random. Own `weights (n,)` replace both.
+        `bounds="tight"` takes the bounding box of the points.
 
         >>> Discretization.points([[0.9], [0.1]]).weights.tolist()
         [0.5, 0.5]

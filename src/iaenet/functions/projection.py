@@ -121,8 +121,8 @@ class Projection:
 
         nu is the highest frequency of the band, or what distinct points of such weights determine if that is less:
         `nyquist / (2 h)` with the spacing `h = sum_i w_i^(1 + 1/d)`, weights of sum 1, or that of points on a curve or
-        surface, which lie closer together. Beyond it coefficients are damped. Irregular points (a `nyquist` below 1) do not only determine less, they amplify noise:
-        `eta = PENALTY nyquist^-2.5`.
+        surface, which lie closer together. Beyond it coefficients are damped. Irregular points (a `nyquist` below 1)
+        do not only determine less, they amplify noise: `eta = PENALTY nyquist^-2.5`.
         """
         d = len(self.modes)
         share = (weights / weights.sum()).nan_to_num()

@@ -1,6 +1,6 @@
 """Predictions from files to files, in the formats that can be imported."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,9 @@ from iaenet.data.writing.target import apart, choose, write
 from iaenet.errors import InvalidInputError
 from iaenet.evaluation.input_checks import InputChecks, channels_of
 from iaenet.evaluation.predict import Target, predictions, targets
-from iaenet.functions.field import Field
+from iaenet.functions.field import Field, Parts
 from iaenet.models.operator import Operator
-from iaenet.reports.plots import Panel, draw_panels, save
+from iaenet.reports.plots import Panel, channels_shown, draw_panels, numbers_of, save
 
 DRAWN = 3  # samples in a picture
 
@@ -83,8 +83,9 @@ def predict_files(
         for i, (start, end) in enumerate(made):
             seen.add(end)
             if i in drawn:
-                rows[given.names[i]] = _panels("input", given.channels, start) + _panels("predicted", outputs, end)
-            own = end.discretization is start.discretization
+                title = "\n".join([given.names[i], *numbers_of(start)])
+                rows[title] = _panels("input", given.channels, start) + _panels("predicted", outputs, end)
+            own = end.discretization is start.parts[0].discretization
             yield Sample(given.names[i], start, end, given.mesh(i) if own and given.mesh is not None else None)
             if progress is not None:
                 progress(i + 1, count)
@@ -95,7 +96,7 @@ def predict_files(
             samples(),
             given.channels,
             outputs,
-            coordinate_names(given.coordinates, given.fields[0].discretization.dim, outputs),
+            coordinate_names(given.coordinates, _output_space(operator, given)[0], outputs),
             suffix=target.suffix,
             origin={"input": str(source), **(origin or {})},
             splits=given.splits or ["test"] * count,
@@ -119,18 +120,32 @@ def _read(
         given = read_inputs(source, operator.metadata, format=kind, **options)
         return given, targets(operator, at, len(given.fields))
     known = remembered(operator.metadata, kind) | parse_options(options, "predict")
-    names = name_list(known.get("coordinates"))
-    dim = (operator.metadata.get("trained") or {}).get("dim") or len(names) or 1
+    named = known.get("coordinates")
+    names = name_list(named.get("output") if isinstance(named, Mapping) else named)
+    space = operator.metadata.get("targets" if "sample" in operator.metadata else "trained") or {}
+    dim = space.get("dim") or len(names) or 1
     points = read_points(at, dim, names, known.get("delimiter", ","))
     reach = points.extent((False,) * points.dim)
     given = read_inputs(source, operator.metadata, format=kind, reach=reach, **options)
-    domain = given.fields[0].discretization
+    _, bounds, periodic = _output_space(operator, given)
     rule: Rule = "cells" if kept else "monte-carlo"
     try:
-        query_points = points.discretize(domain.bounds.tolist(), domain.periodic, rule)
+        query_points = points.discretize(bounds, periodic, rule)
     except InvalidInputError as error:
         raise InvalidInputError(f"{at}: {error}") from None
     return given, targets(operator, query_points, len(given.fields))
+
+
+def _output_space(operator: Operator, given: Given) -> tuple[int, Any, tuple[bool, ...]]:
+    """Dimension, bounds and periodic axes of the output: those of the input, or of a sample's functions there."""
+    first = given.fields[0]
+    space = operator.metadata.get("targets") if "sample" in operator.metadata else None
+    flags = first.discretization.periodic if space is None else tuple(space["periodic"])
+    for part in first.parts:
+        if part.discretization.periodic == flags and part.discretization.n > 1:
+            return part.discretization.dim, part.discretization.bounds.tolist(), flags
+    space = space or {"dim": len(flags), "bounds": first.discretization.bounds.tolist()}
+    return space["dim"], space["bounds"], flags
 
 
 def _check_picture(picture: Path, output: Path) -> None:
@@ -149,9 +164,9 @@ def _units(operator: Operator, given: Given) -> list[str]:
     ]
 
 
-def _panels(side: str, channels: tuple[Channel, ...], field: Field) -> list[Panel]:
+def _panels(side: str, channels: tuple[Channel, ...], given: Parts) -> list[Panel]:
     panels = []
-    for i, channel in enumerate(channels):
+    for channel, field, i in channels_shown(given, channels):
         values = field.values[:, i].numpy()
         curves = {f"{field.discretization.n} points": (field.discretization, values)}
         panels.append(Panel(f"{side} {label(channel)}", curves, (float(values.min()), float(values.max()))))

@@ -61,9 +61,7 @@ def read_joined(kind: Reader, path: str | Path, options: Mapping[str, Any], outp
         names = name_list(inputs)
         functions = {names[0] if len(names) == 1 else "input": names} if names else {}
     if options.get("separate"):
-        raise InvalidInputError(
-            f"{path}: with --scalars, or several functions, input and output are in folders: see docs"
-        )
+        raise InvalidInputError(f"{path}: --separate is for one function; several, and their output, have folders")
     if SCALARS in functions or OUTPUT in functions or not (functions or scalars):
         raise InvalidInputError(f"{path}: name functions other than {SCALARS} and {OUTPUT}, or numbers by --scalars")
     read = {name: _read(kind, path, name, names, options, joint) for name, names in functions.items()}

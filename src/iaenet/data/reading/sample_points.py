@@ -136,9 +136,7 @@ class JointDomain:
     """
 
     def __init__(self, bounds: Any = None) -> None:
-        self._bounds = (
-            bounds  # for spaces of as many axes, an `AtLeast` for each kind of space, or a mapping by function
-        )
+        self._bounds = bounds  # pairs, for as many axes; `Spaces`; or a mapping, which is each function's own
         self._made: dict[tuple[bool, ...], SharedDomain] = {}
 
     def of(self, dim: int, periodic: Periodic, rule: Rule) -> "SharedDomain":
