@@ -148,7 +148,8 @@ def evaluate(
 def _has_points_of_its_own(dataset: Dataset) -> bool:
     """Whether each sample is there once, on points that are no grid: their number is then no resolution."""
     first = dataset[0][0]
-    return len(dataset) == dataset.samples and any(part.discretization.axes is None for part in first.parts)
+    points = [part.discretization for part in first.parts]
+    return len(dataset) == dataset.samples and any(one.axes is None and one.n > 1 for one in points)
 
 
 def only_split(dataset: Dataset) -> str:
