@@ -128,6 +128,11 @@ def test_a_field_in_the_volume_to_values_on_its_boundary(pairs):
     assert found.discretization is turned[0][1].discretization
 
 
+def test_augmentation_says_that_it_is_for_one_function(pairs):
+    with pytest.raises(InvalidInputError, match=r"augment\.weight is for inputs of one function"):
+        fit({"name": "iaenet", **SMALL}, pairs, epochs=1, threads=1, augment={"weight": 1.0, "sizes": [8]})
+
+
 def test_numbers_alone_give_a_function(pairs):
     data = [(Sample({}, {"a": float(i), "b": 1.0 - i}), image) for i, (_, image) in enumerate(pairs)]
     model = build("iaenet", data, **SMALL)
@@ -150,7 +155,7 @@ def test_a_measure_where_domains_differ():
     assert build("iaenet", data, **SMALL).options["parts"][0]["measure"] > 0
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "samples"])
+@pytest.mark.parametrize("name", MODELS)
 def test_every_model_takes_samples_or_says_in_one_line_that_it_cannot(name, pairs):
     normalizer, _ = Normalizer.fit(pairs)
     data = [(normalizer.apply(given), image) for given, image in pairs]
