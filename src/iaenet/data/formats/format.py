@@ -37,7 +37,8 @@ class Format:
     def options(self) -> dict[str, bool]:
         """The options of the reader, and whether it needs them."""
         taken = inspect.signature(self.read).parameters
-        return {name: each.default is each.empty for name, each in taken.items() if name != "path"}
+        own = {name: each.default is each.empty for name, each in taken.items() if name != "path"}
+        return own | ({} if self.numbers is None else {"scalars": False})
 
     def load(self, path: str | Path, options: Mapping[str, Any], outputs: bool = True) -> Imported:
         """Pairs of functions or, where options ask for several functions or for numbers, of samples (`joined.py`)."""
@@ -47,10 +48,8 @@ class Format:
         """Refuse an option that this format does not have, and one that it needs and did not get."""
         known = self.options
         if is_joint(options):  # each function is checked by itself, when it is read
-            if "scalars" in options and self.numbers is None:
-                raise InvalidInputError(f"--scalars is no option of the format {self.name}")
             known = {name: needed and name not in ("inputs", "coordinates") for name, needed in known.items()}
-            known |= {"scalars": False, "output_coordinates": False}
+            known |= {"output_coordinates": False}
         for name in options:
             if name not in known:
                 raise InvalidInputError(
