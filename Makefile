@@ -6,11 +6,16 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-slow lint bench clean
+.PHONY: demo test test-slow lint bench docs dist clean
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,cluster,ecg,export,mesh,netcdf,tensorboard,zarr]"
+	touch $@
+
+# Packages of the site, which nothing else needs.
+$(VENV)/.docs-ready: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
 	touch $@
 
 demo: $(VENV)/.ready
@@ -25,7 +30,7 @@ lint: $(VENV)/.ready
 test: lint
 	$(BIN)/python -m pytest -q -n $(JOBS)
 
-test-slow: lint
+test-slow: lint $(VENV)/.docs-ready
 	$(BIN)/python -m pytest -q -n $(JOBS) -m slow
 
 bench: $(VENV)/.ready
@@ -34,5 +39,13 @@ bench: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.core
 	$(BIN)/python -m benchmarks.projection
 
+docs: $(VENV)/.docs-ready
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# Wheel and sdist into dist/, with what the environment has: nothing is fetched.
+dist: $(VENV)/.ready
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist
+
 clean:
-	rm -rf $(VENV) build demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build demo dist .cache .pytest_cache .mypy_cache .ruff_cache

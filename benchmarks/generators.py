@@ -45,6 +45,12 @@ CASES: list[tuple[str, dict[str, Any], int]] = [
     ("bodies", {}, 642),
     ("bodies", {"at": "volume"}, 2000),
     ("laplace-ring", {}, 500),
+    ("navier-stokes", {}, 64),
+    ("navier-stokes", {"time_step": 0.1, "steps": 50}, 64),
+    ("kuramoto-sivashinsky", {}, 256),
+    ("kuramoto-sivashinsky", {"steps": 50}, 256),
+    ("heat", {}, 17),
+    ("heat", {}, 33),
     ("fetal-ecg", {}, 250),
     ("fetal-ecg", {}, 2000),
 ]

@@ -52,3 +52,26 @@ def test_a_model_of_your_own(dim):
     assert model.predict(fields[5], at=points).values.shape == (50, 1)
     again = kind(**model.network.options)
     assert [p.shape for p in again.parameters()] == [p.shape for p in model.network.parameters()]
+
+
+def test_the_page_on_time(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    page = (DOCS / "time.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    brief = block.replace('budget="5m"', "epochs=1, threads=1").replace("start=50.0", "start=5.0")
+    found = {}
+    exec(compile(brief, "time.md", "exec"), found)
+    assert len(found["states"]) == 20
+    assert "standing still" in capsys.readouterr().out
+
+
+def test_arrays_in_and_out():
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (DOCS / "data.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    found = {}
+    exec(compile(next(block for block in blocks if "from_arrays" in block), "data.md", "exec"), found)
+    assert found["array"].shape == (32, 1)
+    assert torch.allclose(found["error"].values, found["predicted"].values - found["true"].values)
+    again = iaenet.Field.from_xarray(found["labelled"])
+    assert again.discretization.key == found["field"].discretization.key

@@ -1,9 +1,16 @@
 """Examples are run, and what they show is asserted."""
 
 import csv
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
 
 from examples import custom_branch, demo, function_to_vector, invariance, irregular_csv, mixed_resolutions, quickstart
 
+EXAMPLES = Path(__file__).parents[1] / "examples"
 TINY = "--model.width 8 --model.blocks 1 --model.post 4"
 
 
@@ -54,9 +61,27 @@ def test_demo(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(demo, "RESOLUTIONS", (128, 256, 512))
     monkeypatch.setitem(demo.MODELS, "iaenet", TINY)
     monkeypatch.setitem(demo.MODELS, "fno", "--model.width 8 --model.modes 4")
-    found = demo.main(tmp_path, samples=24, epochs=1)
+    found = demo.main(tmp_path, samples=24, length="--epochs 1")
     assert set(found["iaenet"]) == {"128", "256", "512", "256 random points"}
     assert set(found["deeponet"]) == {"256"}
     text = capsys.readouterr().out
     assert text.count("$ iaenet") == 1 + 2 * 4 + 2 + 1
     assert (tmp_path / "report.html").stat().st_size > 100_000
+    assert (tmp_path / "resolution.png").read_bytes()[:4] == b"\x89PNG"
+
+
+@pytest.mark.parametrize("script", sorted((EXAMPLES / "slurm").glob("*.sbatch")), ids=lambda script: script.name)
+def test_slurm_scripts(script):
+    """Their shell is well formed, and the commands of iaenet in them have options that there are."""
+    checked = subprocess.run(["bash", "-n", script], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+    text = script.read_text().replace("\\\n", " ")
+    assert text.startswith("#!/bin/bash\n")
+    calls = re.findall(r"iaenet (train|predict) ([^;\n]*)", "\n".join(x for x in text.splitlines() if x[:1] != "#"))
+    assert calls
+    for command, options in calls:
+        shown = subprocess.run(
+            [sys.executable, "-m", "iaenet", command, "--help"], capture_output=True, text=True, check=True
+        )
+        for option in re.findall(r"--(\w+)", options):
+            assert f"--{option} " in shown.stdout

@@ -4,8 +4,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from iaenet.data.array_pairs import from_arrays
     from iaenet.data.dataset import Dataset, load_dataset
     from iaenet.data.file_writer import write_dataset
+    from iaenet.data.formats.csv_folder import read_csv_folder
+    from iaenet.data.formats.fecgsyndb import read_fecgsyndb
+    from iaenet.data.formats.hdf5 import read_hdf5
+    from iaenet.data.formats.labelled_data import from_xarray
+    from iaenet.data.formats.matlab import read_matlab
+    from iaenet.data.formats.meshes import read_meshes
+    from iaenet.data.formats.netcdf import read_netcdf
+    from iaenet.data.formats.npz import read_npz
+    from iaenet.data.formats.pdebench import read_pdebench
+    from iaenet.data.formats.torch_tensors import read_torch
+    from iaenet.data.formats.wfdb_records import read_wfdb
+    from iaenet.data.formats.zarr_store import read_zarr
     from iaenet.data.generate import generate
     from iaenet.data.import_files import import_data
     from iaenet.errors import CorruptFileError, DivergedError, InvalidInputError
@@ -14,6 +27,7 @@ if TYPE_CHECKING:
     from iaenet.evaluation.predict import predict
     from iaenet.functions.discretization import Discretization
     from iaenet.functions.field import Field
+    from iaenet.functions.given_boundary import with_boundary
     from iaenet.functions.interpolate import interpolate
     from iaenet.functions.latent_grid import LatentGrid
     from iaenet.functions.metrics import relative_l2
@@ -28,6 +42,8 @@ if TYPE_CHECKING:
     from iaenet.nn.branches import Fourier, GridConv, GridUNet, PointIAE, SpectralConv, SpectralIAE, Wavelet, branch
     from iaenet.nn.iae import IAE
     from iaenet.reports.predict_files import predict_files
+    from iaenet.reports.predict_many import predict_many
+    from iaenet.training.batches import collate
     from iaenet.training.config import TrainConfig
     from iaenet.training.fit import fit, load
 
@@ -54,15 +70,18 @@ _HOME = {
     "PointIAE": "nn.branches",
     "Projection": "functions.projection",
     "Sample": "functions.sample",
-    "TrainConfig": "training.config",
     "SpectralConv": "nn.branches",
     "SpectralIAE": "nn.branches",
+    "TrainConfig": "training.config",
     "VectorToFunction": "models.heads",
     "Wavelet": "nn.branches",
     "branch": "nn.branches",
     "certify": "evaluation.certify",
+    "collate": "training.batches",
     "evaluate": "evaluation.evaluate",
     "fit": "training.fit",
+    "from_arrays": "data.array_pairs",
+    "from_xarray": "data.formats.labelled_data",
     "generate": "data.generate",
     "import_data": "data.import_files",
     "interpolate": "functions.interpolate",
@@ -70,7 +89,20 @@ _HOME = {
     "load_dataset": "data.dataset",
     "predict": "evaluation.predict",
     "predict_files": "reports.predict_files",
+    "predict_many": "reports.predict_many",
+    "read_csv_folder": "data.formats.csv_folder",
+    "read_fecgsyndb": "data.formats.fecgsyndb",
+    "read_hdf5": "data.formats.hdf5",
+    "read_matlab": "data.formats.matlab",
+    "read_meshes": "data.formats.meshes",
+    "read_netcdf": "data.formats.netcdf",
+    "read_npz": "data.formats.npz",
+    "read_pdebench": "data.formats.pdebench",
+    "read_torch": "data.formats.torch_tensors",
+    "read_wfdb": "data.formats.wfdb_records",
+    "read_zarr": "data.formats.zarr_store",
     "relative_l2": "functions.metrics",
+    "with_boundary": "functions.given_boundary",
     "write_dataset": "data.file_writer",
 }
 
@@ -103,8 +135,11 @@ __all__ = [
     "Wavelet",
     "branch",
     "certify",
+    "collate",
     "evaluate",
     "fit",
+    "from_arrays",
+    "from_xarray",
     "generate",
     "import_data",
     "interpolate",
@@ -112,7 +147,20 @@ __all__ = [
     "load_dataset",
     "predict",
     "predict_files",
+    "predict_many",
+    "read_csv_folder",
+    "read_fecgsyndb",
+    "read_hdf5",
+    "read_matlab",
+    "read_meshes",
+    "read_netcdf",
+    "read_npz",
+    "read_pdebench",
+    "read_torch",
+    "read_wfdb",
+    "read_zarr",
     "relative_l2",
+    "with_boundary",
     "write_dataset",
 ]
 __version__ = "0.2.0.dev0"

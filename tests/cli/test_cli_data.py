@@ -90,7 +90,7 @@ SIZE = ["--samples", "2", "--resolutions", "4"]
         (["no-such"], "no command 'no-such'; there are generate, import"),
         (["trian", "--data", "a.h5"], r"no command 'trian'; did you mean train\?"),
         (["generate"], "generate needs a problem: burgers"),
-        (["generate", "heat"], "no problem 'heat'"),
+        (["generate", "waves"], "no problem 'waves'"),
         (["generate", "burgers"], "required: out, samples, resolutions"),
         (["generate", "burgers", "--samples", "x"], 'Parser key "samples"'),
         (["generate", "burgers", "--resolutions", "a,b"], "--resolutions: expected whole numbers"),

@@ -153,7 +153,7 @@ def test_help_shows_types_as_words(capsys):
         assert raw not in text
     assert "--bounds [[LOW,HIGH],...]" in text
     assert "--rule {cells,monte-carlo,mesh}" in text
-    assert "netcdf     NetCDF: a file with a dimension of samples" in text
+    assert "netcdf     NetCDF: files with a dimension of samples" in text
 
 
 def test_python_takes_the_same_options(tmp_path):

@@ -63,6 +63,7 @@ def test_an_operator_passes(unseen, resolution):
         "mismatch",
         "order",
         "error ratio",
+        "refined half",
         "permuted points",
         "ragged batch",
     }
@@ -82,7 +83,8 @@ def test_sums_without_weights_fail_on_every_grid(unseen):
 def test_a_model_that_counts_points_fails_where_they_are_no_grid(unseen):
     lines = failed(certify(Ordered(0.95), unseen, training_resolution=64))
     random = "64 random points"
-    assert lines == {("mismatch", random), ("error ratio", random), ("permuted points", "64, as points")}
+    points = {("permuted points", "64, as points"), ("refined half", "64")}
+    assert lines == {("mismatch", random), ("error ratio", random)} | points
 
 
 def test_a_model_that_looks_at_batch_mates_fails_in_ragged_batches_only(unseen):
@@ -132,7 +134,11 @@ def test_nothing_is_certified_that_was_not_seen(unseen):
     """Trained on a finer grid than any in the data: coarser ones are shown, and there is nothing to judge by."""
     certificate = certify(Turn(0.95), unseen, resolutions=[32, 64], training_resolution=512)
     assert (certificate.verdict, certificate.passed) == ("not shown", False)
-    assert {line.test for line in certificate.lines if line.passed} == {"permuted points", "ragged batch"}
+    assert {line.test for line in certificate.lines if line.passed} == {
+        "refined half",
+        "permuted points",
+        "ragged batch",
+    }
 
 
 def test_the_default_layers_pass_and_the_published_form_fails_on_the_same_data(burgers):
@@ -338,6 +344,35 @@ def test_the_command_writes_the_certificate(unseen, tmp_path, capsys):
     assert direct.table() in text
     assert main(["certify", str(tmp_path / "run"), "--resolutions", "64,512", "--out", str(tmp_path / "other")]) == 0
     assert json.loads((tmp_path / "other" / "certificate.json").read_text())["reference"] == "512"
+
+
+def test_the_command_certifies_somebody_elses_network(unseen, tmp_path, capsys, monkeypatch):
+    (tmp_path / "theirs.py").write_text(
+        "from tests.waves import Turn, Unweighted\n"
+        "turn, sums, number = Turn(0.95), Unweighted(0.95), 3.0\n"
+        "def single(field, at=None):\n    return turn(field, at) if hasattr(field, 'values') else None\n"
+        "def broken(field, at=None):\n    raise RuntimeError('no such thing')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    data = ["--data", str(unseen.path)]
+    for name, verdict in (("turn", "passed"), ("single", "passed"), ("sums", "failed"), ("broken", "failed")):
+        assert main(["certify", "--model", f"theirs:{name}", *data, "--out", name]) == 0
+        document = json.loads((tmp_path / name / "certificate.json").read_text())
+        assert document["verdict"] == verdict
+    assert document["lines"][0]["note"] == "theirs:broken raised RuntimeError: no such thing"
+    capsys.readouterr()
+    mistakes = {
+        "theirs:number": "not a callable",
+        "theirs:nothing": "cannot be imported",
+        "nowhere:a": "cannot be imported",
+        "theirs": "module:callable",
+    }
+    for name, text in mistakes.items():
+        assert main(["certify", "--model", name, *data]) == 2
+        assert text in capsys.readouterr().err
+    for arguments in ([], ["run", "--model", "theirs:turn"], ["--model", "theirs:turn"]):
+        assert main(["certify", *arguments]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_the_old_name_of_an_option_is_answered_with_the_new_one(capsys, tmp_path):

@@ -127,7 +127,7 @@ def test_every_table_has_the_published_form_and_ours_in_every_preset(preset):
         assert names[table.paper.reference] == "published"
         ours = {row for row, model in names.items() if model == "iaenet"}
         assert all(row.startswith(("IAE-Net (ours)", "IAE-Net (ours, ")) for row in ours)
-        published = {row for row, model in names.items() if model == "published" and table.rows[row].epochs_of is None}
+        published = {row for row, model in names.items() if model == "published" and table.rows[row].steps_of is None}
         assert set(PAPER[table.name]) >= published
         by_hand = {row: table.rows[row].trials for row in names}
         if table.kind == "errors":

@@ -14,12 +14,11 @@ import yaml
 from iaenet.cli.main import main
 from iaenet.errors import InvalidInputError
 from iaenet.experiments import check
-from iaenet.experiments import row as row_module
-from iaenet.experiments.budget import Enough
 from iaenet.experiments.page import write_pages
 from iaenet.experiments.plan import jobs
 from iaenet.experiments.readme import write_readme
 from iaenet.experiments.run import Folders, reproduce
+from iaenet.experiments.step_time import Enough
 from iaenet.experiments.table import TABLES, load_table, table_names
 from iaenet.training import curves
 from iaenet.training.fit import fit
@@ -208,38 +207,29 @@ def test_a_plan_is_kept_and_gone_on_with(small, tmp_path):
     plans = list((tmp_path / "work" / "smoke" / "runs").glob("galerkin-*/plan.json"))
     assert len(plans) == 1
     assert not list(plans[0].parent.glob("rate-*"))  # trials are forgotten
-    plan = {**read(plans[0]), "epochs": 2, "rate": 0.001}
+    plan = {**read(plans[0]), "rate": 0.002}
     plans[0].write_text(json.dumps(plan))
     for path in [*(tmp_path / "work" / "smoke" / "burgers1").glob("gt-*.json")]:
         path.unlink()
     for path in plans[0].parent.glob("seed-*"):
         shutil.rmtree(path)
     changed = next(row for row in reproduce(["burgers1"], "smoke", folders)[0]["rows"] if row["name"] == "GT")
-    assert (changed["epochs"], changed["rate"]) == (2, 0.001)
+    assert changed["rate"] == 0.002
 
 
-def test_a_row_may_have_the_epochs_of_another(small, tmp_path, monkeypatch):
+def test_a_row_may_have_the_steps_of_another(small, tmp_path):
     table = yaml.safe_load((small / "burgers1.yaml").read_text())
     del table["rows"]["GT"]
-    table["rows"]["slow"] = {"model": {"name": "galerkin"}, "epochs_of": "FNO"}
-    table["presets"] = {"smoke": {"length": {"budget": 2.0, "most_epochs": 40}, "repeats": {"headline": [0]}}}
+    table["rows"]["slow"] = {"model": {"name": "galerkin"}, "steps_of": "FNO"}
+    table["presets"] = {"smoke": {"length": {"budget": 0.5}, "repeats": {"headline": [0]}}}
     write_table(small, table)
-    paces = {"fno": (7, 0.1), "iaenet": (5, 0.2)}
-    monkeypatch.setattr(row_module, "epochs_within", lambda training, learnt: paces[training.model["name"]])
     folders = Folders.of(tmp_path, "smoke", tables=small)
-    found = {one["name"]: one["epochs"] for one in reproduce(["burgers1"], "smoke", folders)[0]["rows"]}
-    assert found == {"FNO": 7, "IAE-Net (ours)": 5, "slow": 7}
-    work = tmp_path / "work" / "smoke"
-    for path in [*(work / "burgers1").glob("slow-*.json"), *(work / "runs").glob("galerkin-*/plan.json")]:
-        path.unlink()
-    for path in (work / "runs").glob("galerkin-*/seed-0"):
-        shutil.rmtree(path)
-    paces["fno"] = (9, 0.1)  # measured again it would be another number: that which was kept holds
-    found = {one["name"]: one["epochs"] for one in reproduce(["burgers1"], "smoke", folders)[0]["rows"]}
-    assert found == {"FNO": 7, "IAE-Net (ours)": 5, "slow": 7}
-    table["rows"]["slow"]["epochs_of"] = "FN0"
+    rows = {one["name"]: one for one in reproduce(["burgers1"], "smoke", folders)[0]["rows"]}
+    assert rows["slow"]["epochs"] == round(rows["FNO"]["epochs"]) > 1
+    assert rows["IAE-Net (ours)"]["choice"]["chosen"] == "spectral"
+    table["rows"]["slow"]["steps_of"] = "FN0"
     write_table(small, table)
-    with pytest.raises(InvalidInputError, match="row 'slow': epochs_of: there is no row 'FN0'"):
+    with pytest.raises(InvalidInputError, match="row 'slow': steps_of: there is no row 'FN0'"):
         jobs(load_table("burgers1", small), "smoke")
 
 

@@ -8,11 +8,16 @@ import torch
 from scipy.spatial import Delaunay
 
 from iaenet import Discretization
-from iaenet.functions.boundary import boundary_facets, signed_distance
+from iaenet.functions import boundary
+from iaenet.functions.boundary import boundary_facets
 from iaenet.functions.geometry import distance_at
 from iaenet.functions.resample import half
 
 RNG = np.random.default_rng(0)
+
+
+def signed_distance(x, points, facets):
+    return boundary.signed_distance(torch.from_numpy(x), torch.from_numpy(points[facets])).numpy()
 
 
 def disc(n=64, rings=8):

@@ -6,6 +6,7 @@ import torch
 
 from iaenet import Discretization, LatentGrid
 from iaenet.functions.curve import curve_segments
+from iaenet.functions.geometry import on_nodes
 from iaenet.functions.resample import subset
 
 
@@ -41,10 +42,10 @@ def test_projection_and_measure_of_a_curve_do_not_depend_on_its_points():
     latent = LatentGrid((24, 24), (False, False))
     f = lambda at: torch.sin(5 * at.points[None, :, :1]) * torch.cos(4 * at.points[None, :, 1:])  # noqa: E731
     fine = Discretization.points(circle(800))
-    true, measure = latent.encode(fine, f(fine)), latent.measure(fine)
+    true, measure = latent.encode(fine, f(fine)), on_nodes(latent, "measure", fine)
     for n in (50, 100, 200):
         some = Discretization.points(circle(n, seed=1))
         back = latent.read_off(latent.encode(some, f(some)), fine)
         assert float((back - f(fine)).norm() / f(fine).norm()) < 1e-4
-        assert float((latent.measure(some) - measure).norm() / measure.norm()) < 0.05
+        assert float((on_nodes(latent, "measure", some) - measure).norm() / measure.norm()) < 0.05
     assert float((latent.read_off(true, fine) - f(fine)).norm() / f(fine).norm()) < 1e-3

@@ -38,7 +38,9 @@ BAD = {
     "whole numbers": (torch.ones(4, 1, dtype=torch.int64), "float32 or float64, got torch.int64"),
     "half": (torch.ones(4, 1, dtype=torch.float16), "float32 or float64"),
     "complex": (torch.ones(4, 1, dtype=torch.complex64), "float32 or float64"),
-    "numpy": (np.ones((4, 1)), "torch.as_tensor"),
+    "text": (np.array([["a"]] * 4), "tensor or an array of numbers, got ndarray"),
+    "a list": ([[1.0]] * 4, "tensor or an array of numbers, got list"),
+    "whole numbers of NumPy": (np.ones((4, 1), dtype=int), "float32 or float64, got torch.int64"),
 }
 
 

@@ -98,7 +98,7 @@ def test_numbers_alone_are_an_input(tmp_path):
 def test_files_of_single_functions_are_as_they_were(tmp_path):
     write_dataset(tmp_path / "a.h5", [(image(1), image(2))], inputs=[Channel("a")], outputs=[Channel("u")])
     data = load_dataset(tmp_path / "a.h5")
-    assert data._file.metadata["version"] == 2
+    assert data._file.metadata["version"] == 3
     assert data.functions == ()
     assert isinstance(data[0][0], Field)
 

@@ -46,7 +46,8 @@ def test_page_is_complete_and_fetches_nothing(runs):
     text = (runs / "report.html").read_text()
     assert not re.findall(r"""(?:src|href)=["'](?!data:|#)""", text)
     assert "http" not in text
-    assert text.count("data:image/png;base64,") == 1 + 5 + 4  # all; certificate, errors, samples, worst, curves
+    assert text.count("data:image/png;base64,") == 2 + 2  # samples, worst
+    assert text.count('<figure class="chart">') == 1 + 3 + 2  # all; errors and training, and a certificate
     assert "Ours &lt;and&gt; others" in text
     assert "a&lt;b&gt;.h5" in text
     assert "<b>.h5" not in text

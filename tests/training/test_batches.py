@@ -4,7 +4,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.utils.data import DataLoader
 
+import iaenet
 from iaenet import Discretization, Field, InvalidInputError, load_dataset, write_dataset
 from iaenet.data.problems.problem import Channel
 from iaenet.functions.seeds import derived_seed, stream
@@ -136,3 +138,22 @@ def test_streams_are_independent_and_repeat():
 def test_seeds_of_streams_do_not_depend_on_the_process():
     assert derived_seed(0, "order", 3) == 66275818384681139
     assert len({derived_seed(seed, step) for seed in range(30) for step in range(300)}) == 9000
+
+
+def test_a_loop_of_ones_own_over_a_data_loader_of_mixed_points():
+    grids = [iaenet.Discretization.uniform(n, periodic=True) for n in (16, 24)]
+    fields = [iaenet.Field(grids[k % 2], torch.sin(2 * torch.pi * grids[k % 2].points + k).float()) for k in range(12)]
+    loader = DataLoader([(f, f) for f in fields], batch_size=6, shuffle=True, collate_fn=iaenet.collate)
+    model = iaenet.IAENet(1, 1, periodic=True, width=8, blocks=1)
+    optimizer = torch.optim.Adam(model.parameters(), 3e-3)
+    losses = []
+    for _ in range(12):
+        for inputs, outputs in loader:
+            found = model(inputs, at=[wanted.discretization for wanted in outputs])
+            assert sum(len(field.values) for field in inputs) == 6
+            loss = torch.cat([iaenet.relative_l2(f, w) for f, w in zip(found, outputs, strict=True)]).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+    assert losses[-1] < 0.5 * losses[0]

@@ -52,7 +52,7 @@ def test_but_changes_parts_and_leaves_the_rest():
         ({"sampling": "random"}, "sampling must be one of mixed, sequential"),
         ({"precision": "fp16"}, "precision must be one of float32, bf16"),
         ({"optimizer": {"name": "sgd"}}, "optimizer.name must be one of muon, adamw, adam"),
-        ({"optimizer": {"lr": 0}}, "optimizer.lr"),
+        ({"optimizer": {"lr": -1}}, "optimizer.lr"),
         ({"optimizer": {"lr": math.inf}}, "optimizer.lr"),
         ({"optimizer": "adam"}, "optimizer"),
         ({"schedule": {"name": "linear"}}, "schedule.name"),

@@ -1,6 +1,7 @@
 """`iaenet evaluate RUN`: errors of a trained model on data that it has not seen."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,8 +23,9 @@ def evaluate_command(arguments: list[str], progress: Callable[[str], Any]) -> st
     parser = new_parser(
         "evaluate",
         "Errors of a trained model on test data: for every resolution, every channel, and as many random points as the "
-        "training grid has. Writes evaluation.json, errors.png (error against resolution), samples.png (predictions "
-        "beside the truth) and worst.png (the worst cases).",
+        "training grid has; with data of trajectories, also over the roll-out. Writes evaluation.json, errors.png "
+        "(error against resolution), samples.png (predictions beside the truth), worst.png (the worst cases) and "
+        "rollout.png.",
         EXAMPLES,
     )
     add_data_options(parser, "evaluation")
@@ -36,14 +38,21 @@ def evaluate_command(arguments: list[str], progress: Callable[[str], Any]) -> st
         default=None,
         help="How many random points to evaluate on, too; 0 for none. Default: as many as the training grid has.",
     )
+    parser.add_argument(
+        "--steps",
+        type=int | None,
+        default=None,
+        help="Steps of the roll-out along trajectories; 0 for none. Default: all, if the data have trajectories.",
+    )
     parser.add_argument("--samples", type=int, default=3, help="How many samples to draw. Default 3.")
     parser.add_argument("--batch_size", type=int, default=32, help="Most functions at a time. Default 32.")
     given = parser.parse_args(arguments)
 
     from iaenet.data.atomic import replacing
     from iaenet.evaluation.evaluate import evaluate
+    from iaenet.evaluation.rollout_errors import evaluate_rollout
     from iaenet.reports.plots import save
-    from iaenet.reports.result_plots import draw_errors
+    from iaenet.reports.result_plots import draw_errors, draw_rollout
 
     operator, dataset, note = opened(given.run, given.data, given.split, given.device)
     training = training_resolution(operator.metadata, dataset)
@@ -57,18 +66,34 @@ def evaluate_command(arguments: list[str], progress: Callable[[str], Any]) -> st
         seed=given.seed,
         progress=progress("evaluating"),
     )
+    steps = _steps(dataset) if given.steps is None else given.steps
+    if steps:
+        along = evaluate_rollout(
+            operator,
+            dataset,
+            steps,
+            resolutions=given.resolutions,
+            random_points=count,
+            seed=given.seed,
+            progress=progress("rolling out"),
+        )
+        result = replace(result, rollout=tuple(along))
     folder = folder_for(given.run, given.out, "evaluation")
     with replacing(folder / "evaluation.json") as beside:
         beside.write_text(result.to_json())
     save(draw_errors(result, training), folder / "errors.png")
     pictures = _draw_cases(operator, dataset, result, given.samples, folder)
+    if result.rollout:
+        save(draw_rollout({row.on: row for row in result.rollout}), folder / "rollout.png")
+        pictures.append("rollout.png")
     written = ", ".join(["evaluation.json", "errors.png", *pictures])
     return "\n".join([result.table(), *note, f"written to {folder}: {written}"])
 
 
-def add_data_options(parser: Any, folder: str) -> None:
+def add_data_options(parser: Any, folder: str, optional: bool = False) -> None:
     """The options that `evaluate` and `certify` share."""
-    parser.add_argument("run", type=str, help="Folder of a training run.")
+    run = {"nargs": "?", "default": None} if optional else {}
+    parser.add_argument("run", type=str | None if optional else str, help="Folder of a training run.", **run)
     parser.add_argument("--data", type=str | None, default=None, help="Data file. Default: that of the training.")
     parser.add_argument(
         "--split", type=Literal["train", "validation", "test"], default="test", help="Samples to use. Default test."
@@ -81,17 +106,22 @@ def add_data_options(parser: Any, folder: str) -> None:
 def add_device_option(parser: Any) -> None:
     """`--device`, the same for every command that computes with a model."""
     parser.add_argument(
-        "--device", type=str, default="auto", help="Where to compute: cpu, cuda, cuda:1. Default: CUDA if there is one."
+        "--device",
+        type=str,
+        default="auto",
+        help="Where to compute: cpu, cuda, cuda:1, mps. Default: CUDA if there is one.",
     )
 
 
 def opened(run: str, data: str | None, split: str, device: str) -> "tuple[Operator, Dataset, list[str]]":
     """The model of a run, the samples of one split, and what the user should know about them."""
     from iaenet.data.dataset import load_dataset
+    from iaenet.functions.devices import place
     from iaenet.models.inference import use_device
     from iaenet.training.fit import load
 
-    operator = load(run).to(use_device(device))
+    operator = load(run)
+    place(operator, use_device(device))
     origin = operator.metadata.get("data") or {}
     recorded = str(origin.get("data") or "")
     if not (data or recorded):
@@ -123,7 +153,8 @@ def recorded_data(run: str, recorded: str) -> str:
 
 def folder_for(run: str, out: str | None, name: str) -> Path:
     """Where results go; it is made if need be."""
-    folder = Path(run) / name if out is None else Path(out)
+    home = Path(run).parent if Path(run).is_file() else Path(run)  # beside a saved model
+    folder = home / name if out is None else Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -137,6 +168,12 @@ def training_resolution(metadata: dict[str, Any], dataset: "Dataset") -> int | N
         if dataset.select(resolution=resolution)[0][0].discretization.n in metadata["trained"].get("sizes", []):
             return resolution
     return None
+
+
+def _steps(dataset: "Dataset") -> int:
+    """Steps of the shortest trajectory, if any has several and its states can be inputs again."""
+    lengths = [len(one) for one in dataset.trajectories]
+    return min(lengths) if lengths and max(lengths) > 1 else 0
 
 
 def _training_points(dataset: "Dataset", training: int | None) -> int | None:

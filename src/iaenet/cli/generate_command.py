@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
-from iaenet.cli.options import field_texts, new_parser, real_numbers, value_of, whole_numbers, words
+from iaenet.cli.options import add_pool_options, field_texts, new_parser, real_numbers, value_of, whole_numbers, words
 from iaenet.data.atomic import check_folder
 from iaenet.data.reading.files import existing
 from iaenet.errors import InvalidInputError, no_such
@@ -102,16 +102,7 @@ def _add_common(parser: Any) -> None:
     parser.add_argument(
         "--precision", type=Literal["float32", "float64"], default="float32", help="Of the values. Default float32."
     )
-    parser.add_argument("--workers", type=int, default=1, help="Processes on this machine. Default 1.")
-    parser.add_argument(
-        "--backend", type=Literal["dask"] | None, default=None, help="Run on a Dask cluster. Default: processes here."
-    )
-    parser.add_argument(
-        "--scheduler",
-        type=str | None,
-        default=None,
-        help="Address of the Dask scheduler. Default: a cluster of --workers processes here.",
-    )
+    add_pool_options(parser)
 
 
 def _add_fields(parser: Any, problem_class: type) -> list[str]:

@@ -11,27 +11,34 @@ from iaenet.data.atomic import check_folder
 from iaenet.data.formats import DATA, FORMATS
 from iaenet.data.import_files import import_data
 from iaenet.data.reading.files import existing
+from iaenet.data.reading.option_kinds import FLAG
 from iaenet.data.reading.reader_options import Option, options_of
 from iaenet.errors import InvalidInputError
 
 EXAMPLES = """  iaenet import npz run.npz --inputs x --outputs y --periodic true --out run.h5
+  iaenet import pt darcy_train_16.pt --inputs x --outputs y --grid left --out darcy.h5
   iaenet import mat burgers_data_R10.mat --inputs a --outputs u --periodic true --out burgers.h5
   iaenet import mat piececonst_r421_N1024_smooth1.mat --inputs coeff --outputs sol --out darcy.h5
   iaenet import hdf5 run.h5 --groups / --coordinates grid/x,grid/y --inputs a --outputs "u[0:3]" --out mine.h5
   iaenet import pdebench 1D_Burgers_Sols_Nu0.01.hdf5 --output_steps 200 --periodic true --out burgers.h5
   iaenet import netcdf era5.nc --coordinates longitude,latitude --sample time --inputs t2m --outputs tp --out era5.h5
   iaenet import mesh runs/ --inputs load --outputs u --out plates.h5
+  iaenet import wfdb rec100 --inputs MLII --outputs V5 --window 1080 --split time --gap 2 --out ecg.h5
+  iaenet import csv wings/ --coordinates x,y --inputs alpha --outputs p --boundary outlines/ --out wings.h5
   iaenet import wfdb records/ --inputs MLII --outputs V5 --window 1080 --out ecg.h5
   iaenet import fecgsyndb fecgsyndb/ --split_by subject --out fetal.h5
   iaenet import csv samples/ --coordinates x,y --inputs a --outputs u --bounds [[0,1],[0,1]] --out mine.h5"""
 
 
-def import_command(arguments: list[str], _progress: Callable[[str], Any]) -> str:
+def import_command(arguments: list[str], progress: Callable[[str], Any]) -> str:
     """Read the arguments, bring the files into a data file, and say what was written."""
     given = vars(import_parser().parse_args(arguments))
     check_source(given["path"])
+    if given.get("boundary") is not None:
+        existing(given["boundary"])
     check_folder(given["out"])
-    return import_data(**{name: value for name, value in given.items() if name != "config"})
+    chosen = {name: value for name, value in given.items() if name != "config"}
+    return import_data(**chosen, progress=progress(Path(given["out"]).name))
 
 
 def check_source(path: str) -> None:
@@ -61,7 +68,7 @@ def add_import_options(parser: Any, prefix: str = "") -> None:
     for option in options_of("import"):
         add_reader_option(parser, option, SUPPRESS if prefix else option.help("import"), prefix)
     keywords = inspect.signature(import_data).parameters.values()
-    names = [each.name for each in keywords if each.kind is each.KEYWORD_ONLY]
+    names = [each.name for each in keywords if each.kind is each.KEYWORD_ONLY and each.name != "progress"]
     texts, hints = field_texts(import_data.__doc__ or "", names), get_type_hints(import_data)
     for name in names:
         text = texts[name][:1].upper() + texts[name][1:]
@@ -78,4 +85,5 @@ def add_reader_option(parser: Any, option: Option, text: str, prefix: str = "") 
             raise RefusedError(str(error)) from None
 
     name, metavar = f"--{prefix}{option.name}", option.kind.metavar
-    parser.add_argument(name, type=parse, default=SUPPRESS, help=text, metavar=metavar)
+    alone: dict[str, Any] = {"nargs": "?", "const": True} if option.kind is FLAG else {}  # --skip_bad means true
+    parser.add_argument(name, type=parse, default=SUPPRESS, help=text, metavar=metavar, **alone)

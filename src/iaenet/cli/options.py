@@ -4,7 +4,7 @@ import re
 from argparse import Action, ArgumentTypeError, RawDescriptionHelpFormatter
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 from jsonargparse import ArgumentParser, DefaultHelpFormatter
 
@@ -62,6 +62,20 @@ def new_parser(
     parser.other_names = other_names or {}
     parser.add_argument("--config", action="config", help="YAML file with any of the options below.")
     return parser
+
+
+def add_pool_options(parser: Any) -> None:
+    """Where work on many samples or files is done: processes here, or a Dask cluster."""
+    parser.add_argument("--workers", type=int, default=1, help="Processes on this machine. Default 1.")
+    parser.add_argument(
+        "--backend", type=Literal["dask"] | None, default=None, help="Run on a Dask cluster. Default: processes here."
+    )
+    parser.add_argument(
+        "--scheduler",
+        type=str | None,
+        default=None,
+        help="Address of the Dask scheduler. Default: a cluster of --workers processes here.",
+    )
 
 
 def whole_numbers(given: Any) -> tuple[int, ...]:

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Callable
+from glob import has_magic
 from pathlib import Path
 from typing import Any
 
 from iaenet.cli.evaluate_command import add_device_option
 from iaenet.cli.import_command import add_reader_option, check_source
-from iaenet.cli.options import RefusedError, new_parser, whole_numbers
+from iaenet.cli.options import RefusedError, add_pool_options, new_parser, whole_numbers
 from iaenet.data.atomic import check_folder
+from iaenet.data.formats import FORMATS, format_names, format_of_store
 from iaenet.data.reading.files import existing
 from iaenet.data.reading.reader_options import options_of
 from iaenet.errors import InvalidInputError
@@ -17,7 +19,10 @@ EXAMPLES = """  iaenet predict RUN --input measurements/ --output predictions/
   iaenet predict RUN --input sensors.csv --coordinates x,y --output map.csv --at 64,64 --picture map.png
   iaenet predict RUN --input new.npz --output new_u.npz --at points.csv
   iaenet predict RUN --input burgers.h5 --split test --resolution 256 --output predicted.h5
-  iaenet predict RUN --input plate.vtu --output plate_u.vtu"""
+  iaenet predict RUN --input state.npz --steps 50 --output trajectory.nc
+  iaenet predict RUN --input plate.vtu --output plate_u.vtu
+  iaenet predict RUN --input 'runs/*.npz' --output predictions --workers 2
+  iaenet predict RUN --input 'runs/*.zarr' --output predictions --backend dask --scheduler tcp://host:8786"""
 
 
 def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str:
@@ -28,8 +33,13 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         "predictions are written in the same formats.",
         EXAMPLES,
     )
-    parser.add_argument("run", type=str, help="Folder of a training run.")
-    parser.add_argument("--input", type=str, required=True, help="File or folder with inputs. It is never changed.")
+    parser.add_argument("run", type=str, help="Folder of a training run, or a saved model (.safetensors).")
+    parser.add_argument(
+        "--input",
+        type=str,
+        required=True,
+        help="File or folder with inputs, or a pattern for many files in quotes, as 'runs/*.npz'. Never changed.",
+    )
     parser.add_argument(
         "--output",
         type=str,
@@ -43,6 +53,12 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         help="Query points: 256 or 64,64 for a uniform grid over the domain trained on, or a CSV or npz file with "
         "coordinates. Default: at the points of the input.",
     )
+    parser.add_argument(
+        "--steps",
+        type=int,
+        default=1,
+        help="Steps in time, each from the output before it; the state after each is written. Default 1.",
+    )
     parser.add_argument("--picture", type=str | None, default=None, help="PNG to draw of some samples. Default: none.")
     parser.add_argument(
         "--format", type=str | None, default=None, help="Of the input, as for `iaenet import`. Default: by its name."
@@ -54,36 +70,95 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         help="Of the output, the same or data (a data file of iaenet). Default: by its name; in a folder as the input, "
         "or csv.",
     )
+    parser.add_argument(
+        "--boundary",
+        type=str | None,
+        default=None,
+        help="File with the boundary of the domain, or folder with one for each sample, as for `iaenet import`. "
+        "Default: that of the cells, or found from the points.",
+    )
     add_device_option(parser)
+    add_pool_options(parser)
     group = parser.add_argument_group("how to read the input")
     reading = options_of("predict")
     for option in reading:
         add_reader_option(group, option, option.help("predict"))
     given = parser.parse_args(arguments)
-    if not Path(given.run, "checkpoints").is_dir():
+    if not Path(given.run, "checkpoints").is_dir() and not Path(given.run).is_file():
         raise InvalidInputError(f"{given.run} is no training run; `iaenet train` makes one")
-    check_source(given.input)
-    if isinstance(given.at, str):
-        existing(given.at)
+    if given.steps < 1:
+        raise InvalidInputError(f"--steps {given.steps}: a roll-out has at least 1 step")
+    pattern = not Path(given.input).exists() and has_magic(given.input)
+    if not pattern:
+        check_source(given.input)
+    for path in (given.at if isinstance(given.at, str) else None, given.boundary):
+        if path is not None:
+            existing(path)
     for path in (given.output, *([given.picture] if given.picture else [])):
         check_folder(path)
 
+    chosen = {option.name: given[option.name] for option in reading if option.name in given}
+    if pattern or given.workers > 1 or given.backend or given.scheduler or _is_folder_of_arrays(given.input):
+        return _many(given, chosen, progress)
+
+    from iaenet.functions.devices import place
     from iaenet.models.inference import use_device
     from iaenet.reports.predict_files import predict_files
     from iaenet.training.fit import load
 
+    operator = load(given.run)
+    place(operator, use_device(given.device))
     return predict_files(
-        load(given.run).to(use_device(given.device)),
+        operator,
         given.input,
         given.output,
         at=given.at,
+        steps=given.steps,
         picture=given.picture,
         format=given.format,
         output_format=given.output_format,
         origin={"run": given.run},
+        boundary=given.boundary,
         progress=progress("predicting"),
-        **{option.name: given[option.name] for option in reading if option.name in given},
+        **chosen,
     )
+
+
+def _many(given: Any, options: dict[str, Any], progress: Callable[[str], Any]) -> str:
+    """Every file by itself, in this process or in others."""
+    if given.picture:
+        raise InvalidInputError("--picture is for one input, not for many files")
+
+    from iaenet.reports.predict_many import files_of, predict_many
+
+    single = Path(given.input).is_file() or format_of_store(given.input)
+    try:
+        return predict_many(
+            given.run,
+            [given.input] if single else files_of(given.input),
+            given.output,
+            at=given.at,
+            format=given.format,
+            output_format=given.output_format,
+            device=given.device,
+            workers=given.workers,
+            backend=given.backend,
+            scheduler=given.scheduler,
+            progress=progress("predicting"),
+            **options,
+        )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("Stopped. Finished files are kept: repeat the command and it resumes.") from None
+
+
+def _is_folder_of_arrays(source: str) -> bool:
+    """Whether a folder has files with many samples each, which are predicted one by one."""
+    folder = Path(source)
+    if not folder.is_dir() or format_of_store(source):
+        return False
+    names = format_names()
+    found = {names[file.suffix.lower()] for file in folder.iterdir() if file.suffix.lower() in names}
+    return bool(found) and not any(FORMATS[name].folders for name in found)
 
 
 def query_points(given: Any) -> str | tuple[int, ...]:

@@ -7,7 +7,8 @@ from typing import Any
 from iaenet.cli.options import new_parser
 
 EXAMPLES = """  iaenet report burgers
-  iaenet report iaenet fno deeponet --out comparison.html --title "Burgers, three models\""""
+  iaenet report iaenet fno deeponet --out comparison.html --title "Burgers, three models"
+  iaenet report iaenet fno --picture errors.png"""
 
 
 def report_command(arguments: list[str], progress: Callable[[str], Any]) -> str:  # noqa: ARG001 - it takes no time
@@ -22,11 +23,14 @@ def report_command(arguments: list[str], progress: Callable[[str], Any]) -> str:
     parser.add_argument(
         "--out", type=str | None, default=None, help="File to write. Default: report.html in the first."
     )
+    parser.add_argument(
+        "--picture", type=str | None, default=None, help="PNG to draw of the errors of all runs against resolution."
+    )
     parser.add_argument("--title", type=str | None, default=None, help="Title of the page. Default: the run's name.")
     given = parser.parse_args(arguments)
 
     from iaenet.reports.html import write_report
 
     target = Path(given.out) if given.out else Path(given.runs[0]) / "report.html"
-    write_report(given.runs, target, given.title)
-    return f"report: {target}"
+    write_report(given.runs, target, given.title, given.picture)
+    return f"report: {target}" + (f", {given.picture}" if given.picture else "")

@@ -31,7 +31,8 @@ def reproduce_command(arguments: list[str], progress: Callable[[str], Any]) -> s
         "--preset",
         type=Literal["smoke", "cpu", "paper"],
         default="cpu",
-        help="smoke (seconds), cpu (eight hours for all with --rows 2) or paper (GPUs). Default cpu.",
+        help="smoke (seconds), cpu (eight hours with --rows 2 for all tables of the paper, and as long for ours) or "
+        "paper (GPUs). Default cpu.",
     )
     parser.add_argument(
         "--out",

@@ -1,11 +1,13 @@
 """`iaenet train`: train a model on a data file, or resume a run that was stopped."""
 
 import dataclasses
+import re
 from argparse import SUPPRESS
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
+from iaenet.cli.certify_command import certify_command
 from iaenet.cli.evaluate_command import add_device_option, recorded_data
 from iaenet.cli.import_command import add_import_options, check_source
 from iaenet.cli.options import field_texts, new_parser, value_of, whole_numbers, words
@@ -17,6 +19,7 @@ EXAMPLES = """  iaenet train --data burgers.h5 --resolution 256 --run burgers
   iaenet train --config burgers.yaml --model.width 64 --epochs 200
   iaenet train --data burgers.h5 --preset paper --model.name fno --run fno
   iaenet train --data samples/ --import.coordinates x,y --import.inputs a --import.outputs u --run mine
+  iaenet train --data plates/ --import.inputs load --import.outputs stress --run plates --certify
   iaenet train --resume burgers
   iaenet train --model.name deeponet --help      (with the options of that model)
   torchrun --nproc-per-node 2 -m -- iaenet train --config burgers.yaml --run burgers"""
@@ -57,7 +60,13 @@ def train_command(arguments: list[str], progress: Callable[[str], Any]) -> str:
         default={"name": "iaenet"},
         help="Model: its name and options, as --model.width 64.",
     )
+    parser.add_argument(
+        "--certify",
+        action="store_true",
+        help="Certify the trained model on its test samples, too: RUN/certificate, as `iaenet certify RUN` makes it.",
+    )
     add_device_option(parser)
+    parser.add_argument("--compile", action="store_true", help="Compile the network with torch.compile. Default: not.")
     _add_recipe(parser, TrainConfig)
     group = parser.add_argument_group(
         "import",
@@ -90,23 +99,28 @@ def _run(given: Any, progress: Callable[[str], Any]) -> str:
         raise InvalidInputError("model needs a name, as in `model: {name: iaenet}`")
     check_options(model["name"], {key: value for key, value in model.items() if key != "name"})
     run = Path(given.run or Path("runs") / f"{Path(given.data).stem}-{model['name']}")
+    notes: list[str] = []
     if given.get("import") is not None:
         if not hasattr(given["import"], "keys"):
             raise InvalidInputError("import has options of its own, as --import.coordinates")
-        given.data = _imported(given.data, vars(given["import"]), run)
+        given.data, notes = _imported(given.data, vars(given["import"]), run)
     data = load_dataset(given.data)
     if given.content not in (None, data.content_hash):
         raise InvalidInputError(f"{given.data}: content is {data.content_hash}, but this run needs {given.content}")
-    operator = fit(model, data, run, resolution=given.resolution, config=config, device=given.device, progress=progress)
+    where = {"device": given.device, "compile": given.compile}
+    operator = fit(model, data, run, resolution=given.resolution, config=config, progress=progress, **where)
     if not PartialState().is_main_process:
         return ""  # one of several processes speaks for all
     best = RunFolder(run).read_json("metrics.json")["best"]
     size = sum(parameter.numel() for parameter in operator.network.parameters())
-    return (
+    text = "\n".join([*notes, ""]) * bool(notes) + (
         f"{run}: {model['name']} with {size} parameters, validation error {best['validation']:.4g} "
         f"(epoch {best['epoch']})\n"
         f"next: iaenet evaluate {run}"
     )
+    if given.certify:
+        text = f"{certify_command([str(run), '--device', given.device], progress)}\n{text}"
+    return text
 
 
 def _add_recipe(parser: Any, kind: Any, prefix: str = "") -> None:
@@ -138,8 +152,8 @@ def _changes(given: Any, kind: Any) -> Any:
     return changes
 
 
-def _imported(path: str, options: dict[str, Any], run: Path) -> str:
-    """Bring files of any format into the run folder."""
+def _imported(path: str, options: dict[str, Any], run: Path) -> tuple[str, list[str]]:
+    """Bring files of any format into the run folder, and say what was assumed and left out."""
     from iaenet.data.import_files import import_data
     from iaenet.data.reading.inputs import format_of
 
@@ -147,12 +161,12 @@ def _imported(path: str, options: dict[str, Any], run: Path) -> str:
     new = not run.exists()
     run.mkdir(parents=True, exist_ok=True)
     try:
-        import_data(path=path, out=str(run / "data.h5"), **options)
+        told = import_data(path=path, out=str(run / "data.h5"), **options)
     except BaseException:
         if new:
             run.rmdir()  # nothing was written there
         raise
-    return str(run / "data.h5")
+    return str(run / "data.h5"), told.splitlines()[1:]
 
 
 def _set_preset(parser: Any, name: object) -> None:
@@ -201,4 +215,6 @@ def _config(run: str) -> Path:
     path = Path(run) / "config.yaml"
     if not path.is_file():
         raise InvalidInputError(f"{run} is no training run: there is no {path}")
+    if re.search(r"^optimiser:", path.read_text(encoding="utf-8"), re.MULTILINE):
+        raise InvalidInputError(f"{run}: made by iaenet 0.1, which can resume it; train again with this version")
     return path

@@ -133,6 +133,31 @@ class Dataset(Sequence[Pair]):
         """Indices of pairs that share their discretizations, for `batch`."""
         return [np.array(group) for group in group_equal(map(tuple, self._file.at[self._index].tolist()))]
 
+    @property
+    def trajectories(self) -> list[list[int]]:
+        """Indices of pairs that follow one another in time, for each record and resolution; none if time is no matter.
+
+        A file whose parameters have a `time_step` holds trajectories: the input of a sample is the output of the one
+        before it in its record.
+        """
+        if "time_step" not in self.parameters:
+            return []
+        rows = self._rows
+        order = np.lexsort((rows["sample"], rows["resolution"], rows["record"])).tolist()
+        found: list[list[int]] = []
+        for i in order:
+            row, last = rows[i], rows[found[-1][-1]] if found else None
+            follows = last is not None and (row["record"], row["resolution"], row["sample"]) == (
+                last["record"],
+                last["resolution"],
+                last["sample"] + 1,
+            )
+            if follows:
+                found[-1].append(i)
+            else:
+                found.append([i])
+        return found
+
     def entry(self, i: int) -> Entry:
         """Sample, record, resolution and split of pair i."""
         row = self._file.pairs[self._row(i)]

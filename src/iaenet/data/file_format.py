@@ -9,7 +9,7 @@
     hashes           JSON: SHA-256 of the content and of the provenance
 
 Everything is an HDF5 data set of one axis, chunked, with a checksum for every chunk. Files whose inputs have several
-functions, or numbers, are of version 3, all others of version 2: their channels name the function that they belong to,
+functions, or numbers, are of version 4, all others of version 3: their channels name the function that they belong to,
 and numbers are the channels of a function on one point, called "scalars".
 """
 
@@ -24,8 +24,10 @@ from numpy.typing import NDArray
 from iaenet.errors import InvalidInputError
 
 FORMAT = "iaenet data"
-VERSION = 3  # 1, of iaenet 0.1, has neither cells nor rules, 2 one function in each input; they are read, too
-PLAIN = 2  # the version of files whose inputs are one function each
+VERSION = (
+    4  # 1, of iaenet 0.1, has neither cells nor rules, 2 no boundaries, 3 one function in each input; all are read
+)
+PLAIN = 3  # the version of files whose inputs are one function each
 SPLITS = ("train", "validation", "test")
 # Version 1.10 is the oldest of HDF5 whose every structure has a checksum; all since then can read it.
 HDF5_VERSION = ("v110", "v110")
@@ -65,12 +67,13 @@ def discretization_rows(d: int, version: int = VERSION) -> np.dtype[Any]:
     """A row of the table of discretizations in at most d dimensions; smaller ones leave the rest zero.
 
     >>> discretization_rows(2).names
-    ('grid', 'dim', 'shape', 'periodic', 'bounds', 'start', 'count', 'sha256', 'corners', 'rule')
+    ('grid', 'dim', 'shape', 'periodic', 'bounds', 'start', 'count', 'sha256', 'corners', 'rule', 'facets')
     """
     sized = [("shape", "<i8", (d,)), ("periodic", "u1", (d,)), ("bounds", "<f8", (d, 2))]
     fields = [("grid", "u1"), ("dim", "u1"), *sized, ("start", "<i8"), ("count", "<i8"), ("sha256", "u1", (32,))]
-    # Corners of a simplex, 0 if there are no cells; index in RULES.
-    return np.dtype(fields if version == 1 else [*fields, ("corners", "u1"), ("rule", "u1")])
+    # Corners of a simplex, 0 if there are no cells; index in RULES; of a boundary its corners, facets, corners of each.
+    more = [("corners", "u1"), ("rule", "u1"), ("facets", "<i8", (3,))]
+    return np.dtype([*fields, *more[: {1: 0, 2: 2}.get(version, 3)]])
 
 
 def content_hash(metadata: bytes, discretizations: NDArray[Any], pairs: NDArray[Any]) -> str:

@@ -88,7 +88,7 @@ class DataFile:
         )
         self.functions = function_names(self.inputs)  # of the inputs; one without a name where it is the only one
         if len(self.functions) > len(self.inputs) or (self.metadata["version"] <= PLAIN and self.functions != ("",)):
-            raise ValueError("inputs of several functions in a file of version 2")
+            raise ValueError("inputs of several functions in a file of an earlier version")
         names = [[c.name for c in self.inputs if c.function == name] for name in self.functions]
         self.scalars = tuple(names[-1]) if self.functions[-1] == SCALARS else ()
         self.channels = [*(len(part) for part in names), len(self.outputs)]  # of each function
@@ -123,13 +123,16 @@ class DataFile:
         n = shape.prod(axis=1)
         grid_count = 2 * (shape.sum(axis=1) - (d - axes))
         expected = np.where(rows["grid"] == 1, grid_count, n * (rows["dim"] + 1.0))
-        own_weights = (rows["grid"] == 1) & (rows["count"] == grid_count + n)
-        sound = (rows["grid"] <= 1) & (rows["dim"] >= 1) & (rows["dim"] <= d) & (shape >= 1).all(axis=1)
+        v, m, k = rows["facets"].astype(np.float64).T
+        count = rows["count"] - v * rows["dim"] - m * k  # without the boundary
+        own_weights = (rows["grid"] == 1) & (count == grid_count + n)
+        sound = (v >= 0) & (m >= 0) & (k >= (m > 0)) & (k <= rows["dim"]) & (v < 2**53) & (m < 2**53)
+        sound &= (rows["grid"] <= 1) & (rows["dim"] >= 1) & (rows["dim"] <= d) & (shape >= 1).all(axis=1)
         corners = rows["corners"].astype(np.int64)
-        of_cells = rows["count"] - expected
+        of_cells = count - expected
         cells = (rows["grid"] == 0) & (corners >= 2) & (corners <= rows["dim"] + 1) & (of_cells > 0)
         cells &= of_cells % np.maximum(corners, 1) == 0
-        sound &= np.where(corners > 0, cells, (rows["count"] == expected) | own_weights) & (rows["rule"] < len(RULES))
+        sound &= np.where(corners > 0, cells, (count == expected) | own_weights) & (rows["rule"] < len(RULES))
         sound &= _within(rows["start"], rows["count"], coordinates) & (n < 2**53)
         if not (len(rows) and len(pairs) and sound.all()):
             raise ValueError(f"discretization {int(np.argmin(sound)) if len(rows) else 0} makes no sense")
@@ -201,6 +204,7 @@ class DataFile:
             numbers=np.empty(int(entry["count"])),
             corners=int(entry["corners"]),
             rule=RULES[entry["rule"]],
+            facets=tuple(entry["facets"].tolist()),
         )
 
     @property

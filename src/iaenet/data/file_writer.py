@@ -231,7 +231,7 @@ class Writer:
             row["periodic"][: packed.dim] = packed.periodic
             row["bounds"][: packed.dim] = packed.bounds
             row["sha256"] = np.frombuffer(digest, np.uint8)
-            row["corners"], row["rule"] = packed.corners, RULES.index(packed.rule)
+            row["corners"], row["rule"], row["facets"] = packed.corners, RULES.index(packed.rule), packed.facets
         pairs = np.array(self._pairs, pair_rows(len(self.functions)))
         plain = self.functions == ("",)
         metadata = to_bytes(

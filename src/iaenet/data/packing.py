@@ -19,7 +19,8 @@ class Packed:
 
     A tensor grid keeps its axes one after another, then the weights along each axis, whose outer product (first axis
     first) is the weight of a point; then, only if its weights are no such product, all n of them. A point set keeps its
-    points `(n, d)` row by row, then its n weights, then the corners of its cells `(e, k + 1)`, if it has any.
+    points `(n, d)` row by row, then its n weights, then the corners of its cells `(e, k + 1)`, if it has any. A
+    boundary that was given comes last, its corners `(v, d)` and then its facets `(m, k)`.
     """
 
     grid: bool
@@ -29,6 +30,7 @@ class Packed:
     numbers: Numbers
     corners: int = 0  # k + 1 of each cell; 0 without cells
     rule: str = "given"
+    facets: tuple[int, int, int] = (0, 0, 0)  # v, m and k of a boundary that was given
 
     @property
     def dim(self) -> int:
@@ -54,6 +56,8 @@ class Packed:
         digest = hashlib.sha256(head.tobytes())
         if self.corners or self.rule != "given":  # files of version 1 know neither
             digest.update(f"{self.corners} {self.rule}".encode())
+        if any(self.facets):
+            digest.update(str(self.facets).encode())
         digest.update(np.ascontiguousarray(self.bounds, dtype="<f8").data)
         digest.update(np.ascontiguousarray(self.numbers, dtype="<f8").data)
         return digest.digest()
@@ -80,9 +84,15 @@ def pack(discretization: Discretization) -> Packed:
         parts = [*axes, *along]
         if _product(along).tobytes() != weights.tobytes():
             parts.append(weights)
+    facets = (0, 0, 0)
+    if discretization.given_boundary is not None:
+        vertices, index = (part.detach().cpu().numpy() for part in discretization.given_boundary)
+        parts += [vertices.ravel(), index.ravel()]
+        facets = len(vertices), *index.shape
     numbers = np.concatenate(parts).astype(np.float64, copy=False)
     corners = 0 if discretization.cells is None or grid else int(discretization.cells.shape[1])
-    return Packed(grid, discretization.shape, discretization.periodic, bounds, numbers, corners, discretization.rule)
+    shape, periodic = discretization.shape, discretization.periodic
+    return Packed(grid, shape, periodic, bounds, numbers, corners, discretization.rule, facets)
 
 
 def unpack(packed: Packed) -> Discretization:
@@ -92,8 +102,14 @@ def unpack(packed: Packed) -> Discretization:
     >>> unpack(pack(grid)).key == grid.key
     True
     """
-    numbers, shape, d = packed.numbers, packed.shape, packed.dim
-    axes = cells = None
+    shape, d = packed.shape, packed.dim
+    axes = cells = boundary = None
+    v, m, k = packed.facets
+    numbers, vertices, facets = np.split(
+        packed.numbers, [len(packed.numbers) - v * d - m * k, len(packed.numbers) - m * k]
+    )
+    if m:
+        boundary = _tensor(vertices.reshape(v, d)), _index(facets, k, v, "facets must name corners")
     if packed.grid:
         parts = np.split(numbers, np.cumsum([*shape, *shape]))
         axes = tuple(_tensor(axis) for axis in parts[:d])
@@ -103,14 +119,25 @@ def unpack(packed: Packed) -> Discretization:
         points, weights, rest = np.split(numbers, [packed.n * d, packed.n * (d + 1)])
         points = points.reshape(packed.n, d)
         if packed.corners:
-            if not (np.all(rest >= 0) and np.all(rest < packed.n) and np.all(rest == np.floor(rest))):
-                raise ValueError(f"cells must name points 0 to {packed.n - 1}")
-            cells = torch.from_numpy(rest.astype(np.int64).reshape(-1, packed.corners))
+            cells = _index(rest, packed.corners, packed.n, "cells must name points")
     made = Discretization(
-        _tensor(points), _tensor(weights), _tensor(packed.bounds), packed.periodic, axes, rule=packed.rule, cells=cells
+        _tensor(points),
+        _tensor(weights),
+        _tensor(packed.bounds),
+        packed.periodic,
+        axes,
+        rule=packed.rule,
+        cells=cells,
+        boundary=boundary,
     )
     made.domain = _in_words(made)
     return made
+
+
+def _index(numbers: Numbers, corners: int, count: int, wrong: str) -> torch.Tensor:
+    if not (np.all(numbers >= 0) and np.all(numbers < count) and np.all(numbers == np.floor(numbers))):
+        raise ValueError(f"{wrong} 0 to {count - 1}")
+    return torch.from_numpy(numbers.astype(np.int64).reshape(-1, corners))
 
 
 def _in_words(made: Discretization) -> str:

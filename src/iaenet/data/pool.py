@@ -14,7 +14,7 @@ from loky import ProcessPoolExecutor
 
 from iaenet.errors import InvalidInputError
 
-Pool = Callable[[Callable[[int], Any], Sequence[int]], Iterator[Any]]
+Pool = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]  # of things that can be ordered
 
 # Linear algebra rounds differently on two threads than on one.
 ONE_THREAD = dict.fromkeys(
@@ -36,7 +36,7 @@ def pool(workers: int = 1, backend: Literal["dask"] | None = None, scheduler: st
     if scheduler is not None and backend != "dask":
         raise InvalidInputError("a scheduler belongs to backend 'dask'; ask for that, too")
 
-    def results(task: Callable[[int], Any], numbers: Sequence[int]) -> Iterator[Any]:
+    def results(task: Callable[[Any], Any], numbers: Sequence[Any]) -> Iterator[Any]:
         if not numbers:
             return
         try:
@@ -53,7 +53,7 @@ def pool(workers: int = 1, backend: Literal["dask"] | None = None, scheduler: st
     return results
 
 
-def _here(task: Callable[[int], Any], numbers: Sequence[int], workers: int) -> Iterator[Any]:
+def _here(task: Callable[[Any], Any], numbers: Sequence[Any], workers: int) -> Iterator[Any]:
     executor = _executor(os.getpid(), workers)
     rest = iter(numbers)
     waiting = {executor.submit(task, i): i for i in islice(rest, 2 * workers)}
@@ -92,7 +92,7 @@ def _end_with(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _on_dask(task: Callable[[int], Any], numbers: Sequence[int], workers: int, scheduler: str | None) -> Iterator[Any]:
+def _on_dask(task: Callable[[Any], Any], numbers: Sequence[Any], workers: int, scheduler: str | None) -> Iterator[Any]:
     try:
         from dask.distributed import Client, LocalCluster, as_completed
     except ImportError:

@@ -59,3 +59,36 @@ def split_records(
     names = (name for name, size in zip(SPLITS, sizes, strict=True) for _ in range(size))
     found = {different[i]: name for i, name in zip(order, names, strict=True)}
     return [found[record] for record in records]
+
+
+def split_in_time(
+    records: Sequence[Hashable], positions: Sequence[int], parts: Sequence[float] = (0.8, 0.1, 0.1), gap: int = 1
+) -> list[str | None]:
+    """The split of each sample by its place in time: of every record the first part trains, the next ones follow.
+
+    `positions` count windows within a record; samples of one window (leads, say) stay together. `parts` are shares or
+    numbers of windows, see `split_sizes`. Between two parts `gap` windows are left out (None), so that validation and
+    test do not begin where training ends.
+
+    >>> split_in_time("aaaaaaa", range(7), (3, 1, 1))
+    ['train', 'train', 'train', None, 'validation', None, 'test']
+    """
+    if gap < 0:
+        raise InvalidInputError(f"gap must not be negative, got {gap}")
+    used = sum(part > 0 for part in parts)
+    places: dict[Hashable, set[int]] = {}
+    for record, position in zip(records, positions, strict=True):
+        places.setdefault(record, set()).add(position)
+    found: dict[tuple[Hashable, int], str | None] = {}
+    for record, here in places.items():
+        left = len(here) - gap * (used - 1)
+        if left < used:
+            raise InvalidInputError(
+                f"{record}: {len(here)} windows are too few for {used} parts with a gap of {gap} between them; "
+                "cut shorter windows, or leave a part or the gap out (0)"
+            )
+        order: list[str | None] = []
+        for name, size in zip(SPLITS, split_sizes(parts, left, "windows but the gaps"), strict=True):
+            order += [None] * (gap if order and size else 0) + [name] * size
+        found |= {(record, position): name for position, name in zip(sorted(here), order, strict=True)}
+    return [found[place] for place in zip(records, positions, strict=True)]

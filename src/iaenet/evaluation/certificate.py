@@ -23,6 +23,8 @@ class Thresholds:
     mismatch_share: largest mismatch of such a grid, in units of E. Default 0.5.
     mismatch: largest mismatch whatever E is, and the only limit where no outputs are known. Default 0.02: a model that
         is wrong by half is not invariant if its output changes by a quarter.
+    refined: change of the output in one half of the domain that is allowed whatever E is when the other half is sampled
+        four times denser; beyond it the limits of a mismatch count. Default 1e-3.
     random_ratio, random_share, random_mismatch: the same for as many random points as the training grid has, or for 9
         of 10 points where the data are no grids. Defaults 1.5, 1.2 (`sqrt(1 + 1.2^2) = 1.56`) and 0.05.
     order: least order p in `mismatch ~ s^-p` with s points along an axis, unless the mismatch is below a tenth of its
@@ -34,6 +36,7 @@ class Thresholds:
     error_ratio: float = 1.1
     mismatch_share: float = 0.5
     mismatch: float = 0.02
+    refined: float = 1e-3
     random_ratio: float = 1.5
     random_share: float = 1.2
     random_mismatch: float = 0.05
@@ -54,7 +57,7 @@ class Thresholds:
 class Line:
     """One measurement and its limit. `passed` is None where it is only shown; `note` says why, or why it failed."""
 
-    test: str  # mismatch, order, error ratio, permuted points, ragged batch
+    test: str  # mismatch, order, error ratio, refined half, permuted points, ragged batch
     on: str
     value: float | None
     limit: float | None

@@ -12,9 +12,18 @@ from iaenet.errors import InvalidInputError
 from iaenet.evaluation.certificate import Certificate, Line, Thresholds, fitted_order
 from iaenet.evaluation.evaluate import Progress, only_split
 from iaenet.evaluation.resolution_study import StudyCase, is_grid, study_cases, thinned
-from iaenet.evaluation.study_results import StudyResult, case_mismatch, difference, differences, random_case, run_case
+from iaenet.evaluation.study_results import (
+    StudyResult,
+    at_points,
+    case_mismatch,
+    difference,
+    differences,
+    random_case,
+    run_case,
+)
 from iaenet.functions.field import Field
-from iaenet.functions.resample import permuted
+from iaenet.functions.local_refinement import half_refined, low_half
+from iaenet.functions.resample import common_points, permuted
 from iaenet.functions.seeds import stream
 from iaenet.models.inference import ModelLike, infer
 
@@ -92,7 +101,11 @@ def certify(
             ratio = _ratio(one.error, home.error, limits)
             lines.append(_judged("error ratio", one.case, ratio, limits.error_ratio, spared[one.case.name]))
     lines += _random(model, finest, home, limits, seed)
-    lines += [_permuted(model, home, limits, seed), _ragged(model, accepted, home, limits)]
+    lines += [
+        _refined(model, home, limits),
+        _permuted(model, home, limits, seed),
+        _ragged(model, accepted, home, limits),
+    ]
     return Certificate(tuple(lines), limits, finest.case.name, home.case.name, home.error, *facts)
 
 
@@ -188,6 +201,33 @@ def _random_samples(
             _judged("error ratio", fewer, _ratio(found.error, home.error, limits), limits.random_ratio, random=True)
         )
     return lines
+
+
+def _refined(model: ModelLike, home: StudyResult, limits: Thresholds) -> Line:
+    """One half of the domain sampled four times denser leaves the output in the other half what it is."""
+    limit = max(limits.refined, limits.mismatch_limit(home.error))
+    if len(home.case.given[0].parts) > 1:
+        return Line("refined half", home.case.name, None, limit, None, "for inputs of one function")
+    worst = 0.0
+    try:
+        for given, found in list(zip(home.case.given, home.found, strict=True))[:FEW]:
+            fine = half_refined(given)
+            own = found.discretization.key == given.discretization.key
+            try:
+                after = infer(model, fine, found.discretization)
+            except InvalidInputError:
+                if not own:
+                    raise
+                after = infer(model, fine)  # a model without query points: on all points, the old ones among them
+            here, there = common_points(found.discretization, after.discretization)
+            high = ~low_half(found.discretization, given.discretization)[here]
+            if bool(high.any()):
+                before = at_points(found, here[high])
+                now = Field.unchecked(before.discretization, after.values[..., there[high], :])
+                worst = max(worst, *differences([now], [before]))
+    except InvalidInputError as reason:
+        return Line("refined half", home.case.name, None, limit, False, str(reason))
+    return Line("refined half", home.case.name, worst, limit, worst <= limit)
 
 
 def _permuted(model: ModelLike, home: StudyResult, limits: Thresholds, seed: int) -> Line:

@@ -13,6 +13,7 @@ from iaenet.data.dataset import Dataset
 from iaenet.data.text_columns import aligned
 from iaenet.errors import InvalidInputError
 from iaenet.evaluation.resolution_study import random_pair
+from iaenet.evaluation.rollout_errors import RolloutErrors, rollout_table
 from iaenet.functions.field import Field
 from iaenet.functions.metrics import channel_l2, relative_l2, relative_max, rmse
 from iaenet.models.base import Pair
@@ -66,6 +67,7 @@ class Evaluation:
     rows: tuple[Row, ...]
     split: str
     content: str  # SHA-256 of the data
+    rollout: tuple[RolloutErrors, ...] = ()  # along trajectories, if there are some
 
     def table(self) -> str:
         """The rows as text: relative errors over all samples, and the mean of each channel if there are several."""
@@ -76,7 +78,8 @@ class Evaluation:
             numbers = [*row.statistics.values(), row.largest, *(row.channels[name] for name in channels)]
             lines.append((row.on, str(len(row.errors)), *(f"{number:.3g}" for number in numbers)))
         refused = [f"{row.on}: not taken: {row.refused}" for row in self.rows if row.refused]
-        return "\n".join([f"relative L2 error, {self.split} samples", *aligned(lines), *refused])
+        along = [rollout_table(self.rollout)] if self.rollout else []
+        return "\n".join([f"relative L2 error, {self.split} samples", *aligned(lines), *refused, *along])
 
     def to_json(self) -> str:
         """All of it as text; the same model and data give the same text."""
@@ -90,7 +93,9 @@ class Evaluation:
                 entry |= {"channels": row.channels, "rmse": row.rmse}
                 entry["worst"] = [{"sample": sample, "relative_l2": error} for sample, error in row.worst[:SHOWN]]
             rows.append(entry)
-        return json.dumps({"split": self.split, "data": self.content, "rows": rows}, indent=1, allow_nan=False) + "\n"
+        document: dict[str, Any] = {"split": self.split, "data": self.content, "rows": rows}
+        document |= {"rollout": [row.to_json() for row in self.rollout]} if self.rollout else {}
+        return json.dumps(document, indent=1, allow_nan=False) + "\n"
 
 
 def evaluate(

@@ -77,8 +77,8 @@ def case_mismatch(model: ModelLike, one: StudyResult, finest: StudyResult) -> fl
             common[key] = common_points(coarse.discretization, fine.discretization)
         here, there = common[key]
         if ENOUGH * len(here) >= coarse.discretization.n:
-            first.append(_at(coarse, here))
-            second.append(_at(fine, there))
+            first.append(at_points(coarse, here))
+            second.append(at_points(fine, there))
         else:
             first.append(coarse)
             try:
@@ -122,7 +122,7 @@ def _with(field: Field, values: torch.Tensor) -> Field:
     return Field.unchecked(field.discretization, values)
 
 
-def _at(field: Field, indices: torch.Tensor) -> Field:
+def at_points(field: Field, indices: torch.Tensor) -> Field:
     """The field at some of its points, with their weights."""
     whole = field.discretization
     part = Discretization(whole.points[indices], whole.weights[indices], whole.bounds, whole.periodic)

@@ -2,7 +2,7 @@
 
 table.py        what a table is: problem, rows, presets, read from YAML
 plan.py         what has to be trained for it, and on which data
-budget.py       how many epochs fit into the time that every row gets
+step_time.py    how long a training step takes
 rate_search.py  the learning rate of a row, chosen on validation samples
 row.py          one row: train it, score it on every column
 run.py          all rows of all tables, one after the other, from wherever it was stopped

@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 
-from iaenet.experiments.budget import Enough
 from iaenet.experiments.data import material
 from iaenet.experiments.plan import Job, Training, jobs
 from iaenet.experiments.run import chosen
+from iaenet.experiments.step_time import Enough
 from iaenet.experiments.table import PUBLISHED
 from iaenet.functions.interpolate import interpolate
 from iaenet.functions.resample import uniform_grid
@@ -73,12 +73,12 @@ def small(job: Job) -> Training:
     if augment.get("sizes"):
         config["augment"] = {**augment, "sizes": list(coarse)}
     once = replace(training, data=data, config=config, epochs=1, rates=training.rates[:1])
-    return replace(once, spread=False, budget=0.0, epochs_of=None)
+    return replace(once, spread=False, budget=0.0, steps_of=None)
 
 
 def one_epoch(training: Training) -> TrainConfig:
     """The config of a step."""
-    return training.made(1, training.rates[0], seed=0)
+    return training.made(training.rates[0], epochs=1)
 
 
 def huge(training: Training, work: Path) -> int:

@@ -1,17 +1,16 @@
 """A table as pages: markdown beside its pictures, and one HTML file with everything in it."""
 
-import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from iaenet.data.atomic import replacing
 from iaenet.experiments.figure import draw
 from iaenet.experiments.result import Result
+from iaenet.experiments.table_charts import table_charts
 from iaenet.experiments.verdict import ratio_text, verdicts
+from iaenet.reports.html_page import embedded, write_page
 from iaenet.reports.plots import save
 
 DASH = "-"
@@ -53,17 +52,19 @@ def write_pages(result: Result, out: Path, samples: Path | None = None) -> None:
     grids = tables(result)
     with replacing(out / f"{name}.md") as beside:
         beside.write_text(_markdown(result, grids, pictures), encoding="utf-8")
-    environment = jinja2.Environment(loader=jinja2.PackageLoader("iaenet.reports"), autoescape=True, trim_blocks=True)
-    text = environment.get_template("table.html.j2").render(
+    charts = table_charts(result)
+    write_page(
+        "table.html.j2",
+        out / f"{name}.html",
+        title=result["title"],
         result=result,
         verdicts=verdicts(result),
         grids=grids,
         facts=facts(result),
         notes=notes_of(result),
-        pictures=[(caption, base64.b64encode(path.read_bytes()).decode()) for caption, path in pictures.items()],
+        charts=charts,
+        pictures=[(text, embedded(path)) for text, path in pictures.items() if not charts or text != _caption(result)],
     )
-    with replacing(out / f"{name}.html") as beside:
-        beside.write_text(text, encoding="utf-8")
 
 
 def tables(result: Result) -> list[Grid]:
@@ -92,6 +93,7 @@ def _error_tables(result: Result) -> list[Grid]:
         above = [column for column in result["columns"] if any(column in row["interpolated"] for row in rows)]
         scores = {row["name"]: row["interpolated"] for row in rows if row["interpolated"]}
         grids.append(_columns("Here, on labels interpolated from the training grid as in the paper", above, scores))
+    grids += _invariance(result)
     known_as = result["published_reference"]
     head = ["", f"error at {result['home']}", f"/ {result['reference']}", "published", f"/ {known_as}"]
     cells = [[*head, "parameters", "epochs", "seconds", "rate", "trials", "seeds"]]
@@ -109,11 +111,25 @@ def _error_tables(result: Result) -> list[Grid]:
                 str(row["epochs"]),
                 f"{sum(seconds) / len(seconds):.0f}" if seconds else DASH,
                 f"{row['rate']:g}",
-                trials_text(row.get("trials", 0), len(row["tried"])),
+                trials_text(row.get("trials", 0), len(row["tried"]) + len((row.get("choice") or {}).get("trials", ()))),
                 str(len(row["seeds"])),
             ]
         )
     return [*grids, Grid("Beside each other, and what it took", cells)]
+
+
+def _invariance(result: Result) -> list[Grid]:
+    """Bare points instead of a mesh, a half sampled four times denser, and the certificate, of the first seed."""
+    cells = [["", f"error at {result['home']}", "bare points", "/ own", "refined half", "certificate"]]
+    for row in result["rows"]:
+        found, own = row.get("invariance"), row["errors"].get(result["home"])
+        if found is None:
+            continue
+        points = found["points"]
+        ratio = DASH if points is None or own is None else ratio_text(points / own)
+        refined = DASH if found["refined_half"] is None else f"{found['refined_half']:.1e}"
+        cells.append([row["name"], figure_text(own), figure_text(points), ratio, refined, found["verdict"]])
+    return [Grid("The same functions given otherwise", cells)] if len(cells) > 1 else []
 
 
 def _columns(title: str, columns: Sequence[str], rows: Mapping[str, Mapping[str, float]]) -> Grid:
@@ -171,13 +187,13 @@ def facts(result: Result) -> list[str]:
         found.append(f"Samples: {samples}; trained at resolution {trained}; the same for every row.")
     if result.get("budget_seconds"):
         found.append(
-            f"Every row gets the epochs that {result['budget_seconds']:g} seconds of training pay for, at the learning "
-            "rate that did best on the validation samples in short trials. Seconds in the table are by the clock, with "
-            "whatever else the machine was doing. The best epoch is that of the lowest validation error."
+            f"Every row is trained for {result['budget_seconds']:g} seconds of a processor, set-up and validation "
+            "included, at the learning rate that did best on the validation samples in short trials. The best epoch is "
+            "that of the lowest validation error."
         )
         found.append(
             "Trials: trainings that were compared to find a row's settings, by hand (to the nearest ten, before a plus "
-            "sign) and of learning rates."
+            "sign) and by the command: of learning rates, and of networks for IAE-Net (ours), within its seconds."
         )
     if "parts" in result:
         found.append(f"Made of {', '.join(dict.fromkeys(result['parts'].values()))}.")
@@ -194,6 +210,9 @@ def notes_of(result: Result) -> list[str]:
     for row in result["rows"]:
         if row.get("refused"):
             notes.append(f"{row['name']} takes no input at {', '.join(row['refused'])}: its input points are fixed.")
+        if row.get("choice"):
+            choice = row["choice"]
+            notes.append(f"{row['name']}: the network chosen is {choice['chosen']} ({choice['why']}).")
     for word, end in (("lowest", 0), ("highest", -1)):
         at_edge = [
             row["name"]
@@ -247,7 +266,7 @@ def count_text(count: int | None) -> str:
 
 
 def trials_text(by_hand: int | None, rates: int) -> str:
-    """How many trials went into a row's settings: by hand, None if nobody counted, and of learning rates.
+    """How many trials went into a row's settings: by hand, None if nobody counted, and by the command.
 
     >>> trials_text(30, 3), trials_text(0, 3), trials_text(None, 3)
     ('30 + 3', '3', 'not counted + 3')

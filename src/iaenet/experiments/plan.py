@@ -55,21 +55,21 @@ class Training:
     inputs: str  # see `Row`
     budget: float
     epochs: int
-    most_epochs: int
     rates: tuple[float, ...]
     share: float
     config: dict[str, Any]
-    epochs_of: "Training | None" = None  # see `Row`
+    steps_of: "Training | None" = None  # see `Row`
 
     @property
     def name(self) -> str:
         """Of the folder: the model, and what the rest comes to."""
         return f"{self.model['name']}-{digest(asdict(self))}"
 
-    def made(self, epochs: int, rate: float, seed: int) -> TrainConfig:
-        """How it is trained."""
-        options = merged(self.config, {"epochs": epochs, "seed": seed, "optimizer": {"lr": rate}})
-        return TrainConfig().but(**options)
+    def made(self, rate: float, seed: int = 0, *, share: float = 1.0, epochs: int = 0) -> TrainConfig:
+        """How it is trained: so many epochs, or else a share of its budget, or the epochs of the preset."""
+        length = {"budget": f"{share * self.budget:g}s cpu"} if self.budget and not epochs else {}
+        options = {"epochs": epochs or self.epochs, "seed": seed, "optimizer": {"lr": rate}, **length}
+        return TrainConfig().but(**merged(self.config, options))
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,7 @@ class Job:
     test: Data
     interpolated: bool
     home: int
+    invariance: bool = False
 
     @property
     def weight(self) -> float:
@@ -113,6 +114,7 @@ def _job(table: Table, name: str, row: Row, sizes: Preset) -> Job:
         ),
         interpolated=table.interpolated,
         home=sizes.at,
+        invariance=table.invariance,
     )
 
 
@@ -121,14 +123,15 @@ def _training(table: Table, name: str, row: Row, sizes: Preset) -> Training:
     parameters = merged(table.parameters, sizes.parameters)
     config = merged(sizes.config, row.config)
     other = None
-    if row.epochs_of is not None:
-        if row.epochs_of not in table.rows:
-            raise InvalidInputError(f"{table.name}: row {name!r}: epochs_of: there is no row {row.epochs_of!r}")
-        other = _training(table, row.epochs_of, table.rows[row.epochs_of], sizes)
+    if row.steps_of is not None and sizes.length.budget:
+        if row.steps_of not in table.rows:
+            raise InvalidInputError(f"{table.name}: row {name!r}: steps_of: there is no row {row.steps_of!r}")
+        other = _training(table, row.steps_of, table.rows[row.steps_of], sizes)
     if row.resample and sizes.resample:
         config = merged(config, {"augment": {"weight": 1.0, "sizes": sizes.resample}})
     if "name" not in row.model:
         raise InvalidInputError(f"{table.name}: row {name!r}: model needs a name")
+    finds_its_own = row.model["name"] == "iaenet" and bool(sizes.length.budget)  # in trials within its budget
     training = Training(
         model=merged(sizes.models.get(row.model["name"], {}), row.model),
         data=Data(table.problem, parameters, (train, validation, 0), tuple(sizes.training), TRAINING_SEED),
@@ -136,13 +139,12 @@ def _training(table: Table, name: str, row: Row, sizes: Preset) -> Training:
         inputs=row.inputs,
         budget=sizes.length.budget,
         epochs=sizes.length.epochs,
-        most_epochs=sizes.length.most_epochs,
-        rates=tuple(sizes.search.rates),
+        rates=(0.0,) if finds_its_own else tuple(sizes.search.rates),
         share=sizes.search.share,
         config=config,
-        epochs_of=other,
+        steps_of=other,
     )
-    training.made(1, training.rates[0], 0)  # refuses a config that cannot be
+    training.made(training.rates[0])  # refuses a config that cannot be
     return training
 
 

@@ -1,15 +1,13 @@
-"""The learning rate of a row: each is tried for a small share of the steps, the lowest validation error wins.
+"""The learning rate of a row: each is tried for a small share of the seconds, the lowest validation error wins.
 
 Every row gets the same rates and the same share, and nothing of it looks at test samples. Where the best is the lowest
 or the highest of the rates, one further by a factor of three is tried, twice at most, so that the best lies between
-others. Where the share is less than an epoch, a trial is one epoch of fewer samples. Where it is all of the training,
-the trial that won is the training.
+others.
 """
 
 import math
 import shutil
 from pathlib import Path
-from typing import Any
 
 from iaenet.errors import DivergedError
 from iaenet.experiments.data import Material
@@ -18,34 +16,33 @@ from iaenet.experiments.progress import Part
 from iaenet.training.fit import fit
 from iaenet.training.run_folder import RunFolder
 
-LEAST = 100  # steps of a trial; fewer tell little
 FACTOR, FURTHER = 3.0, 2  # between a rate at the edge and the next one, and how many of these are tried
 
 Tried = dict[str, float | None]  # by rate: the validation error, None if it diverged
 
 
-def search(training: Training, material: Material, epochs: int, folder: Path, part: Part) -> Tried:
+def search(training: Training, material: Material, folder: Path, part: Part) -> Tried:
     """The validation error that each rate reached, None if it diverged. A single rate is not tried."""
     if len(training.rates) == 1:
         return {}
-    some, few = trial(training, material, epochs)
     found: Tried = {}
     for rate in training.rates:
-        found[f"{rate:g}"] = _error(training, some, few, rate, folder, part)
+        found[f"{rate:g}"] = _error(training, material, rate, folder, part)
     for _ in range(FURTHER):
         further = beyond(found)
         if further is None:
             break
-        found[f"{further:g}"] = _error(training, some, few, further, folder, part)
+        found[f"{further:g}"] = _error(training, material, further, folder, part)
     return found
 
 
-def _error(training: Training, some: Material, few: int, rate: float, folder: Path, part: Part) -> float | None:
+def _error(training: Training, material: Material, rate: float, folder: Path, part: Part) -> float | None:
     """The validation error of a trial."""
     run = folder / f"rate-{rate:g}"
     show = part.take(training.share * (training.budget or 1.0), f"rate {rate:g}")
+    config = training.made(rate, share=training.share)
     try:
-        fit(training.model, run=run, config=training.made(few, rate, seed=0), progress=show, **some.options)
+        fit(training.model, run=run, config=config, progress=show, **material.options)
     except DivergedError:
         return None
     error: float = RunFolder(run).read_json("metrics.json")["best"]["validation"]
@@ -85,21 +82,7 @@ def _value(tried: Tried, rate: float) -> float:
     return math.inf if value is None else value
 
 
-def trial(training: Training, material: Material, epochs: int) -> tuple[Material, int]:
-    """Samples and epochs of a trial, for a training of so many epochs."""
-    batch = training.made(1, training.rates[0], 0).batch_size
-    each = math.ceil(material.samples / batch)  # steps of an epoch
-    steps = max(LEAST, training.share * epochs * each)
-    if steps < 0.75 * each:
-        return material.some(round(steps) * batch), 1
-    return material, min(epochs, max(1, round(steps / each)))
-
-
-def forget(training: Training, material: Material, folder: Path, plan: dict[str, Any]) -> None:
-    """Remove the trials; what they found is in the plan. One that is as long as the training is kept, as seed 0."""
-    best = folder / f"rate-{plan['rate']:g}"
-    some, few = trial(training, material, plan["epochs"])
-    if some is material and few == plan["epochs"] and best.exists() and not (folder / "seed-0").exists():
-        best.rename(folder / "seed-0")
+def forget(folder: Path) -> None:
+    """Remove the trials; what they found is in the plan."""
     for path in folder.glob("rate-*"):
         shutil.rmtree(path, ignore_errors=True)

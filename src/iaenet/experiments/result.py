@@ -93,12 +93,14 @@ def _row(
         "errors": _means([o.get("errors", {}) for o in outcomes], columns),
         "interpolated": _means([o.get("interpolated", {}) for o in outcomes], columns),
         "refused": first.get("refused", {}),
+        **({"invariance": first["invariance"]} if "invariance" in first else {}),
         "published": _known(table, job.row, figures),
         "parameters": first.get("parameters"),
         "ideas": first.get("ideas"),
         "trials": row.trials,
         "rate": first["rate"],
         "tried": first["tried"],
+        "choice": first.get("choice"),
         "epochs": first["epochs"],
         "seeds": [
             {

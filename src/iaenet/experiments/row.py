@@ -1,11 +1,12 @@
-"""One row of a table: how long and at which rate it is trained, the training, its scores.
+"""One row of a table: at which rate it is trained, the training, its scores.
 
-runs/MODEL-DIGEST/plan.json      epochs and learning rate, once they are known
+runs/MODEL-DIGEST/plan.json      the learning rate, once it is known
 runs/MODEL-DIGEST/seed-S/        a run folder of `iaenet.training.fit.fit`
 TABLE/ROW-seed-S.json            the scores
 """
 
 import json
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +14,13 @@ from typing import Any
 
 from iaenet.data.atomic import replacing
 from iaenet.data.dataset import Dataset
-from iaenet.errors import CorruptFileError, DivergedError
-from iaenet.experiments.budget import epochs_within
+from iaenet.errors import CorruptFileError, DivergedError, InvalidInputError
 from iaenet.experiments.data import Material, made, material
 from iaenet.experiments.machine import machine
 from iaenet.experiments.plan import Job, Training, digest
 from iaenet.experiments.progress import Part
 from iaenet.experiments.rate_search import best_rate, forget, search
-from iaenet.experiments.score import score
+from iaenet.experiments.score import invariance, score
 from iaenet.reports.plots import save
 from iaenet.reports.result_plots import draw_predictions
 from iaenet.training.config import TrainConfig
@@ -89,7 +89,8 @@ def _run_seed(job: Job, seed: int, work: WorkFolder, part: Part, draw: bool) -> 
     test = made(job.test, work.data, work.workers, part.note)
     folder.mkdir(parents=True, exist_ok=True)
     plan = planned(training, learnt, folder, part)
-    config = training.made(plan["epochs"], plan["rate"], seed)
+    epochs = _epochs_like(training.steps_of, folder.parent, training, learnt) if training.steps_of else 0
+    config = training.made(plan["rate"], seed, epochs=epochs).settled(learnt.samples)
     outcome: dict[str, Any] = {"key": _key(job, seed), "row": job.row, "seed": seed, "training": training.name, **plan}
     outcome["machine"] = machine(config.threads)
     run = folder / f"seed-{seed}"
@@ -98,33 +99,46 @@ def _run_seed(job: Job, seed: int, work: WorkFolder, part: Part, draw: bool) -> 
         operator = fit(training.model, run=run, config=config, progress=show, **learnt.options)
     except DivergedError as error:
         return _keep({**outcome, "diverged": str(error)}, job, seed, work)
-    best = RunFolder(run).read_json("metrics.json")["best"]
+    metrics, choice = (RunFolder(run).read_json(name) for name in ("metrics.json", "choice.json"))
+    best, steps = metrics["best"], metrics["epochs"][-1]["step"]
     outcome |= {"best_epoch": best["epoch"], "validation": best["validation"], "seconds": training_seconds(run)}
+    outcome |= {"steps": steps, "epochs": round(steps / _steps_of_an_epoch(training, config, learnt), 1)}
+    outcome |= {} if choice is None else {"choice": choice, "rate": choice["lr"]}
     outcome["parameters"] = sum(parameter.numel() for parameter in operator.network.parameters())
     outcome["ideas"] = ideas_of(operator.network, config)
     part.note(f"seed {seed}, scoring")
     outcome |= score(learnt.as_operator(operator), test, job.home, job.interpolated)
+    if job.invariance:
+        outcome["invariance"] = invariance(learnt.as_operator(operator), test, job.home)
     if draw:
         _draw(learnt, operator, test, job, work)
     return _keep(outcome, job, seed, work)
 
 
 def planned(training: Training, learnt: Material, folder: Path, part: Part) -> dict[str, Any]:
-    """Epochs, learning rate, and how they were found; written down, so that a training resumes as it began."""
-    plan = read_json(folder / "plan.json") or {}
-    if "epochs" not in plan:
-        part.note("measuring its speed")
-        paced = training.epochs_of or training
-        kept = read_json(folder.parent / paced.name / "plan.json") or {}
-        epochs, seconds = (kept["epochs"], 0.0) if "epochs" in kept else epochs_within(paced, learnt)
-        plan = {"epochs": epochs, "epoch_seconds": round(seconds, 4)}
+    """The learning rate, and how it was found; written down, so that a training resumes as it began."""
+    plan = read_json(folder / "plan.json")
+    if plan is None:
+        tried = search(training, learnt, folder, part)
+        plan = {"rate": best_rate(training, tried), "tried": tried}
         write_json(folder / "plan.json", plan)
-    if "rate" not in plan:
-        tried = search(training, learnt, plan["epochs"], folder, part)
-        plan |= {"rate": best_rate(training, tried), "tried": tried}
-        write_json(folder / "plan.json", plan)
-        forget(training, learnt, folder, plan)
+        forget(folder)
     return plan
+
+
+def _epochs_like(other: Training, runs: Path, training: Training, learnt: Material) -> int:
+    """Epochs that come to as many steps as another training had."""
+    metrics = RunFolder(runs / other.name / "seed-0").read_json("metrics.json")
+    if metrics is None:
+        raise InvalidInputError(f"{runs / other.name / 'seed-0'}: the row whose steps this one takes was not trained")
+    config = training.made(training.rates[0], epochs=1).settled(learnt.samples)
+    return max(1, round(metrics["epochs"][-1]["step"] / _steps_of_an_epoch(training, config, learnt)))
+
+
+def _steps_of_an_epoch(training: Training, config: TrainConfig, learnt: Material) -> int:
+    """Batches; an epoch of sequential sampling sees the samples of one resolution."""
+    sets = len(training.data.resolutions) if config.sampling == "sequential" else 1
+    return math.ceil(learnt.samples / sets / config.batch_size)
 
 
 def ideas_of(network: Any, config: TrainConfig) -> dict[str, bool]:
@@ -156,7 +170,8 @@ def _draw(learnt: Material, operator: Any, test: Dataset, job: Job, work: WorkFo
 
 
 def _key(job: Job, seed: int) -> str:
-    return digest([job.training.name, job.test.name, job.home, job.interpolated, seed])
+    more = ["invariance"] if job.invariance else []
+    return digest([job.training.name, job.test.name, job.home, job.interpolated, seed, *more])
 
 
 def _keep(outcome: dict[str, Any], job: Job, seed: int, work: WorkFolder) -> dict[str, Any]:

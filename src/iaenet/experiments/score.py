@@ -6,8 +6,10 @@ import torch
 
 from iaenet.data.dataset import Dataset
 from iaenet.errors import InvalidInputError
+from iaenet.evaluation.certify import certify
 from iaenet.evaluation.evaluate import evaluate
 from iaenet.functions.discretization import Discretization
+from iaenet.functions.field import Field
 from iaenet.functions.interpolate import interpolate
 from iaenet.functions.metrics import relative_l2
 from iaenet.models.inference import ModelLike, infer
@@ -31,6 +33,38 @@ def score(model: ModelLike, test: Dataset, home: int, interpolated: bool) -> Sco
         if resolution > home and str(resolution) in found["errors"]:
             found["interpolated"][str(resolution)] = on_interpolated(model, test, home, resolution)
     return found
+
+
+def invariance(model: ModelLike, test: Dataset, home: int) -> Scores:
+    """What becomes of the output at `home` when the same functions are given otherwise.
+
+    `points` is the mean error on the points of the inputs without their cells, `refined_half` the largest change of the
+    output in one half of the domain when the other is sampled four times denser; `verdict` is that of the certificate.
+    """
+    part = test.select(resolution=home)
+    found: Scores = {"points": None, "points_refused": "", "refined_half": None}
+    try:
+        errors = []
+        for given, wanted in part:
+            same = wanted.discretization.key == given.discretization.key
+            guess = infer(model, bare(given), None if same else wanted.discretization)
+            errors.append(float(relative_l2(Field.unchecked(wanted.discretization, guess.values.double()), wanted)))
+        found["points"] = sum(errors) / len(errors)
+    except InvalidInputError as reason:
+        found["points_refused"] = str(reason)
+    certificate = certify(model, test, training_resolution=home)
+    found["verdict"] = certificate.verdict
+    found["refined_half"] = next((line.value for line in certificate.lines if line.test == "refined half"), None)
+    return found
+
+
+def bare(field: Field) -> Field:
+    """A function at the points of a mesh, whose domain has to be found from these; on a grid or surface as it is."""
+    at = field.discretization
+    if at.cells is None or at.cells.shape[1] != at.dim + 1:
+        return field
+    points = Discretization.points(at.points, bounds=at.bounds.tolist(), periodic=at.periodic)
+    return Field.unchecked(points, field.values)
 
 
 def on_interpolated(model: ModelLike, test: Dataset, home: int, resolution: int) -> float:

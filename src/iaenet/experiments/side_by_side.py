@@ -22,14 +22,14 @@ EVERY = 1.0  # seconds between two notes
 def side_by_side(rows: Sequence[Row], work: WorkFolder, processes: int, whole: Whole) -> None:
     """Train and score rows, so many at a time; then they are found finished.
 
-    Rows of one training stay together, and those with the epochs of another come after it.
+    Rows of one training stay together, and those with the steps of another come after it.
     """
     needed = {data.name: data for job, _ in rows for data in (job.training.data, job.test)}
     for data in needed.values():  # once, and not by two processes
         made(data, work.data, work.workers, partial(whole.show, 0.0))
     units: dict[str, list[Row]] = {}
     for job, draw in rows:
-        units.setdefault((job.training.epochs_of or job.training).name, []).append((job, draw))
+        units.setdefault((job.training.steps_of or job.training).name, []).append((job, draw))
     with tempfile.TemporaryDirectory() as notes, _shown(Path(notes), whole):
         task = partial(_run, list(units.values()), work, Path(notes))
         for _ in pool(processes)(task, range(len(units))):

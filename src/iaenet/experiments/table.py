@@ -31,7 +31,7 @@ class Row:
         box, for networks that take nothing else. Default given.
     trials: trainings by hand that went into its settings, null if nobody counted; trials of learning rates are counted
         by themselves. Default 0: its size is that of its authors, or of our presets.
-    epochs_of: another row of the table, whose number of epochs this one is trained for, whatever its own seconds.
+    steps_of: another row of the table, which this one is trained for as many steps as, whatever its own seconds.
     headline: trained with the seeds of the preset's `repeats.headline`. Default false.
     presets: the presets that have this row. Default all.
     published: the published row to compare with, if it has another name. Default: same name.
@@ -46,7 +46,7 @@ class Row:
     resample: bool = False
     inputs: Literal["given", "sensors", "extended", "arrays"] = "given"
     trials: int | None = 0
-    epochs_of: str | None = None
+    steps_of: str | None = None
     headline: bool = False
     presets: list[Name] = field(default_factory=lambda: list(PRESETS))
     published: str | None = None
@@ -62,12 +62,10 @@ class Length:
 
     budget: seconds of a processor that every row may train for; 0: `epochs` epochs each. Default 0.
     epochs: see budget. Default 1.
-    most_epochs: limit of what the budget gives. Default 500.
     """
 
     budget: float = 0.0
     epochs: int = 1
-    most_epochs: int = 500
 
 
 @dataclass(frozen=True)
@@ -158,8 +156,8 @@ class Preset:
         if self.home is not None and self.home not in self.resolutions:
             raise InvalidInputError(f"home is {self.home}, which is none of {self.resolutions}")
         length = self.length
-        if not (length.budget >= 0 and length.epochs >= 1 and length.most_epochs >= 1 and 0 < self.search.share <= 1):
-            raise InvalidInputError("needs budget >= 0, epochs >= 1, most_epochs >= 1 and 0 < share <= 1")
+        if not (length.budget >= 0 and length.epochs >= 1 and 0 < self.search.share <= 1):
+            raise InvalidInputError("needs budget >= 0, epochs >= 1 and 0 < share <= 1")
 
     @cached_property
     def resolutions(self) -> list[int]:
@@ -185,6 +183,7 @@ class Table:
     problem, parameters: where the data come from, see `iaenet generate`.
     axis: horizontal axis of the figure, resolution or blocks. Default resolution.
     interpolated: score resolutions above the training also on interpolated labels, as the paper did. Default false.
+    invariance: score also on the points of the inputs without their cells, and certify. Default false.
     rows: the networks, by name.
     presets: sizes, by name.
     made_of: the results that it is made of, if it is made of others.
@@ -201,6 +200,7 @@ class Table:
     parameters: dict[str, Any] = field(default_factory=dict)
     axis: Literal["resolution", "blocks"] = "resolution"
     interpolated: bool = False
+    invariance: bool = False
     rows: dict[str, Row] = field(default_factory=dict)
     presets: dict[str, Preset] = field(default_factory=dict)
     made_of: MadeOf = field(default_factory=MadeOf)
@@ -221,7 +221,7 @@ def table_names(folder: Traversable = TABLES) -> list[str]:
     """The tables that a folder describes.
 
     >>> table_names()[:4]
-    ['burgers001', 'burgers01', 'burgers1', 'burgers10']
+    ['aliasing', 'aliasing-64', 'burgers001', 'burgers01']
     """
     found = (
         sorted(path.name[:-5] for path in folder.iterdir() if path.name.endswith(".yaml")) if folder.is_dir() else []

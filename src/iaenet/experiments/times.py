@@ -5,12 +5,12 @@ from typing import Any
 
 import torch
 
-from iaenet.experiments.budget import step_seconds
 from iaenet.experiments.data import made, material
 from iaenet.experiments.machine import machine
 from iaenet.experiments.plan import Job, digest
 from iaenet.experiments.progress import Part
 from iaenet.experiments.row import WorkFolder, ideas_of, read_json, write_json
+from iaenet.experiments.step_time import step_seconds
 from iaenet.models.registry import build
 
 EPOCH = 1000  # samples of an epoch in the published table
@@ -24,7 +24,7 @@ def time_row(job: Job, work: WorkFolder, part: Part) -> dict[str, Any]:
     if kept is not None and kept.get("key") == key:
         return kept
     training = job.training
-    config = training.made(1, training.rates[0], 0)
+    config = training.made(training.rates[0], epochs=1)
     threads = torch.get_num_threads()
     learnt = material(training, work.data, work.workers, part.note)
     given, _ = (

@@ -6,6 +6,7 @@ its empty circumscribed ball is large against the local spacing of the points.
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,13 @@ FEWEST = 32  # fewer points say too little about their domain: it is the box
 MOST = 2**17  # more points are weighed by bins
 
 
+class Domain(NamedTuple):
+    """A domain that is known: which places `(m, d)` of the unit box belong to it, and its measure, if that is known."""
+
+    inside: Callable[[Array], Flags]
+    measure: float | None = None
+
+
 class Shape(NamedTuple):
     """Weights `(n,)` that add up to the measure of the domain, its simplices `(e, d + 1)`, and what it is, in words."""
 
@@ -40,8 +48,12 @@ class Shape(NamedTuple):
 BOX = "the whole box"
 
 
-def scattered(points: Array, bounds: Array, periodic: tuple[bool, ...], whole: bool = False) -> Shape:
+def scattered(
+    points: Array, bounds: Array, periodic: tuple[bool, ...], whole: bool = False, known: Domain | None = None
+) -> Shape:
     """The domain of any `points (n, d)` in the box `bounds (d, 2)`, d = 2 or 3; with `whole` it is the box in any case.
+
+    A domain that is `known` need not be found.
 
     Points that coincide, up to 1e-10 of the box, share one cell. Points that have no cells (too few, or on one line or
     plane) have equal weights, and more than 2^17 points are weighed by bins.
@@ -66,12 +78,12 @@ def scattered(points: Array, bounds: Array, periodic: tuple[bool, ...], whole: b
         weights, cells = binned(nodes, periodic, whole), None
         domain = _in_words(weights.sum())
     else:
-        weights, cells, domain = alpha_shape(nodes, periodic, whole)
+        weights, cells, domain = alpha_shape(nodes, periodic, whole, known)
     weights = (weights / np.bincount(inverse))[inverse] * np.prod(size)
     return Shape(weights, None if cells is None else first[cells], domain)
 
 
-def alpha_shape(nodes: Array, periodic: tuple[bool, ...], whole: bool = False) -> Shape:
+def alpha_shape(nodes: Array, periodic: tuple[bool, ...], whole: bool = False, known: Domain | None = None) -> Shape:
     """The domain of distinct `nodes (n, d)` of the unit box, d = 2 or 3; with `whole` it is the box in any case.
 
     >>> x = (np.arange(20) + 0.5) / 20
@@ -95,9 +107,12 @@ def alpha_shape(nodes: Array, periodic: tuple[bool, ...], whole: bool = False) -
         for spacings in (3.0, 12.0, math.inf) if n > FEWEST else (math.inf,):
             reach = _reach(plain, spacings * spacing, everywhere=spacings > 3)
             found = Simplices.of(nodes, *images(nodes, periodic, reach), periodic)
-            kept = None if whole or n < FEWEST else _without_voids(found, spacing)
-            if kept is not None:
-                return _part(found, kept, spacing)
+            if known is not None:
+                kept: Flags | None = found.inside & known.inside(found.points[found.corners].mean(axis=1))
+            else:
+                kept = None if whole or n < FEWEST else _without_voids(found, spacing)
+            if kept is not None and kept.any():
+                return _part(found, kept, spacing, known.measure if known else None)
             weights = found.weights(found.inside, found.shares)
             if abs(weights.sum() - 1) < 1e-9 or (spacings > 3 and n * 5**d > 2**17):
                 break
@@ -219,8 +234,8 @@ def _without_voids(found: Simplices, spacing: Array) -> Flags | None:
     return None if bare.mean() > 0.1 else np.asarray(kept)
 
 
-def _part(found: Simplices, kept: Flags, spacing: Array) -> Shape:
-    """Weights of a domain that is a part of the box."""
+def _part(found: Simplices, kept: Flags, spacing: Array, measure: float | None) -> Shape:
+    """Weights of a domain that is a part of the box; with its `measure` they add up to that."""
     n, d = found.nodes.shape
     sizes, _, _, pyramids = found.ball
     dropped = found.inside & ~kept
@@ -232,13 +247,19 @@ def _part(found: Simplices, kept: Flags, spacing: Array) -> Shape:
     rows, columns = np.nonzero(at_border & (sizes > 0)[:, None])
     facets = found.corners[rows[:, None], _FACETS[d][columns]]
     own = (facets < n).all(axis=1)
-    weights += _strip(found.nodes, facets[own], found.points[found.corners[rows, columns][own]], spacing)
-    weights /= max(1.0, weights.sum())
+    areas, depth = _strip(found.nodes, facets[own], found.points[found.corners[rows, columns][own]], spacing)
+    if measure is None:
+        weights += areas * depth
+        weights /= max(1.0, weights.sum())
+    else:  # what is missing lies along the border
+        missing = areas * ((measure - weights.sum()) / max(areas.sum(), 1e-300))
+        weights = np.maximum(weights + missing, 0.1 * weights)
+        weights *= measure / weights.sum()
     return Shape(weights, found.cells(kept), _in_words(weights.sum()))
 
 
-def _strip(nodes: Array, facets: Index, behind: Array, spacing: Array) -> Array:
-    """What lies between the outermost points and the border, `(n,)`: nothing if the points lie on a smooth border.
+def _strip(nodes: Array, facets: Index, behind: Array, spacing: Array) -> tuple[Array, Array]:
+    """Base and depth `(n,)` of what lies between the outermost points and the border: none on a smooth border.
 
     Random points stay away from the border by a part of their spacing, and scatter about a smooth line or surface by
     another: `e_i`, the distance along the normal between a point and the mean of its neighbours on the border.
@@ -250,7 +271,7 @@ def _strip(nodes: Array, facets: Index, behind: Array, spacing: Array) -> Array:
     counts = np.bincount(ends, minlength=n)
     edge = counts > 0
     if edge.sum() < 8:
-        return np.zeros(n)
+        return np.zeros(n), np.zeros(n)
     mean = np.stack([gather(ends, mates[:, :, a].ravel(), n) for a in range(d)], axis=1)[edge] / counts[edge, None]
     normal = np.stack([gather(ends, np.repeat(normals[:, a], d), n) for a in range(d)], axis=1)[edge]
     normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
@@ -258,4 +279,4 @@ def _strip(nodes: Array, facets: Index, behind: Array, spacing: Array) -> Array:
     scatter = float(np.median(np.abs(offset - np.median(offset))))
     depth = min(STRIP[d] * max(scatter - SMOOTH, 0.0), 0.5) * spacing
     area = np.linalg.norm(normals, axis=1)
-    return gather(ends, np.repeat(area / d, d), n) * depth
+    return gather(ends, np.repeat(area / d, d), n), np.asarray(depth)

@@ -7,8 +7,11 @@ Facets are those of the domain's simplices that belong to one simplex only: ends
 the facets around it.
 """
 
+import math
+
 import numpy as np
-from numpy.typing import NDArray
+import torch
+from torch import Tensor
 
 from iaenet.functions.quadrature import Array, Index
 
@@ -43,71 +46,75 @@ def boundary_facets(points: Array, cells: Index) -> Index:
     return found[np.argsort(found[:, 0], kind="stable")]
 
 
-def signed_distance(x: Array, points: Array, facets: Index) -> Array:
-    """`s(x)` at points `x (n, d)` for facets `(m, k)` among `points`; positive inside.
+def signed_distance(x: Tensor, corners: Tensor) -> Tensor:
+    """`s(x)` at points `x (n, d)` for facets with `corners (m, k, d)`, k of 1 to 3; positive inside: `(n,)`.
 
-    >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
-    >>> facets = np.array([[0, 1], [1, 2], [2, 3], [3, 0]])
-    >>> signed_distance(np.array([[0.5, 0.4], [2.0, 0.5]]), square, facets).tolist()
-    [0.4, -1.0]
+    >>> square = torch.tensor([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    >>> facets = square[torch.tensor([[0, 1], [1, 2], [2, 3], [3, 0]])]
+    >>> signed_distance(torch.tensor([[0.5, 0.25], [2.0, 0.5]]), facets).tolist()
+    [0.25, -1.0]
     """
-    corners = points[facets]  # (m, k, d)
-    step = max(1, AT_ONCE // len(facets))
+    if torch.compiler.is_compiling():  # the number of points is free: all at once
+        return _signed(x, corners)
+    step = max(1, AT_ONCE // max(1, len(corners)))
     parts = [_signed(x[start : start + step], corners) for start in range(0, len(x), step)]
-    return np.concatenate(parts) if parts else np.zeros(0)
+    return torch.cat(parts) if parts else x.new_zeros(0)
 
 
-def _signed(x: Array, corners: Array) -> Array:
-    distance = _distances(x, corners).min(axis=1)
-    return np.where(_winding(x, corners) > 0.5, distance, -distance)
+def winding(x: Tensor, corners: Tensor) -> Tensor:
+    """How many times facets go around points `x (n, d)`: 1 inside and 0 outside of a closed boundary.
 
-
-def _distances(x: Array, corners: Array) -> Array:
-    """Distances `(n, m)` of points to facets with `corners (m, k, d)`, k of 1 to 3."""
-    if corners.shape[1] == 1:
-        found: Array = np.linalg.norm(x[:, None] - corners[:, 0], axis=-1)
-        return found
-    if corners.shape[1] == 2:
-        return _to_segment(x, corners[:, 0], corners[:, 1])
-    a, b, c = (corners[:, i] for i in range(3))
-    edges = np.minimum(np.minimum(_to_segment(x, a, b), _to_segment(x, b, c)), _to_segment(x, c, a))
-    u, v, w = b - a, c - a, x[:, None] - a
-    uu, uv, vv = (np.einsum("md,md->m", *pair) for pair in ((u, u), (u, v), (v, v)))
-    wu, wv = np.einsum("nmd,md->nm", w, u), np.einsum("nmd,md->nm", w, v)
-    size = np.maximum(uu * vv - uv**2, 1e-300)
-    s, t = (wu * vv - wv * uv) / size, (wv * uu - wu * uv) / size
-    normal = np.cross(u, v)
-    height = np.abs(np.einsum("nmd,md->nm", w, normal)) / np.maximum(np.linalg.norm(normal, axis=1), 1e-300)
-    return np.where((s >= 0) & (t >= 0) & (s + t <= 1), height, edges)
-
-
-def _to_segment(x: Array, a: Array, b: Array) -> Array:
-    along = b - a
-    size = np.maximum(np.einsum("md,md->m", along, along), 1e-300)
-    t = np.clip(np.einsum("nmd,md->nm", x[:, None] - a, along) / size, 0, 1)
-    found: Array = np.linalg.norm(x[:, None] - a - t[..., None] * along, axis=-1)
-    return found
-
-
-def _winding(x: Array, corners: Array) -> Array:
-    """How many times the facets go around points: 1 inside and 0 outside of a closed boundary."""
+    Facets that have no inside, such as curves in space, go around every point once.
+    """
     _, k, d = corners.shape
-    if k != d:  # a surface with no inside that could be told by its facets
-        return np.ones(len(x))
-    if d == 1:
-        return _between(x[:, 0], corners[:, 0, 0])
+    if k != d:
+        return torch.ones_like(x[:, 0])
+    if d == 1:  # between the first and second, third and fourth ... of the ends of intervals
+        return ((corners[:, 0, 0] <= x).sum(dim=1) % 2).to(x)
     to = corners[None] - x[:, None, None]  # (n, m, k, d)
     if d == 2:
-        (ax, ay), (bx, by) = np.moveaxis(to[:, :, 0], -1, 0), np.moveaxis(to[:, :, 1], -1, 0)
-        return np.arctan2(ax * by - ay * bx, ax * bx + ay * by).sum(axis=1) / (2 * np.pi)
-    a, b, c = (to[:, :, i] for i in range(3))
-    na, nb, nc = (np.linalg.norm(part, axis=-1) for part in (a, b, c))
-    volume = np.einsum("nmd,nmd->nm", a, np.cross(b, c))
-    rest = na * nb * nc + sum(np.einsum("nmd,nmd->nm", p, q) * r for p, q, r in ((a, b, nc), (b, c, na), (c, a, nb)))
-    return np.arctan2(volume, rest).sum(axis=1) / (2 * np.pi)
+        (ax, ay), (bx, by) = to[:, :, 0].unbind(-1), to[:, :, 1].unbind(-1)
+        return torch.atan2(ax * by - ay * bx, ax * bx + ay * by).sum(dim=1) / (2 * math.pi)
+    a, b, c = to.unbind(2)
+    na, nb, nc = (part.norm(dim=-1) for part in (a, b, c))
+    volume = _dot(a, torch.linalg.cross(b, c))
+    rest = na * nb * nc + _dot(a, b) * nc + _dot(b, c) * na + _dot(c, a) * nb
+    return torch.atan2(volume, rest).sum(dim=1) / (2 * math.pi)
 
 
-def _between(x: Array, ends: Array) -> Array:
-    """1 for points between the first and second, third and fourth ... of the ends of intervals."""
-    count: NDArray[np.int64] = np.searchsorted(np.sort(ends), x, side="right")
-    return (count % 2).astype(np.float64)
+def _signed(x: Tensor, corners: Tensor) -> Tensor:
+    distance = _distances(x, corners).amin(dim=1)
+    return torch.where(winding(x, corners) > 0.5, distance, -distance)
+
+
+def _distances(x: Tensor, corners: Tensor) -> Tensor:
+    """Distances `(n, m)` of points to facets."""
+    if corners.shape[1] == 1:
+        return (x[:, None] - corners[:, 0]).norm(dim=-1)
+    if corners.shape[1] == 2:
+        return _to_segment(x, corners[:, 0], corners[:, 1])
+    a, b, c = corners.unbind(1)
+    edges = torch.minimum(torch.minimum(_to_segment(x, a, b), _to_segment(x, b, c)), _to_segment(x, c, a))
+    u, v, w = b - a, c - a, x[:, None] - a
+    uu, uv, vv = _dot(u, u), _dot(u, v), _dot(v, v)
+    wu, wv = _dot(w, u), _dot(w, v)
+    size = _positive(uu * vv - uv**2)
+    s, t = (wu * vv - wv * uv) / size, (wv * uu - wu * uv) / size
+    normal = torch.linalg.cross(u, v)
+    height = _dot(w, normal).abs() / _positive(normal.norm(dim=-1))
+    return torch.where((s >= 0) & (t >= 0) & (s + t <= 1), height, edges)
+
+
+def _to_segment(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    along, to = b - a, x[:, None] - a
+    t = (_dot(to, along) / _positive(_dot(along, along))).clamp(0, 1)
+    return (to - t[..., None] * along).norm(dim=-1)
+
+
+def _dot(a: Tensor, b: Tensor) -> Tensor:
+    return (a * b).sum(dim=-1)
+
+
+def _positive(x: Tensor) -> Tensor:
+    """Not quite 0: what is divided by the size of a facet that has none is 0, too."""
+    return x.clamp_min(torch.finfo(x.dtype).tiny)

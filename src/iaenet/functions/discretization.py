@@ -14,6 +14,7 @@ from iaenet.errors import InvalidInputError
 from iaenet.functions import quadrature
 from iaenet.functions.alpha_shape import BOX
 from iaenet.functions.boundary import boundary_facets
+from iaenet.functions.devices import holds_float64
 from iaenet.functions.point_checks import Periodic as Periodic
 from iaenet.functions.point_checks import (
     check_inside,
@@ -80,7 +81,7 @@ class Discretization:
         self.rule = rule
         self.cells = None if cells is None else cells.detach().clone()  # (e, k + 1)
         self.domain = domain
-        self._boundary = boundary
+        self.given_boundary = boundary
         self.cache: dict[Any, Any] = {}
 
     # ------------------------------------------------------------------ makers
@@ -226,8 +227,8 @@ class Discretization:
         >>> grid.boundary[1].tolist()
         [[0, 1], [1, 2], [2, 0]]
         """
-        if self._boundary is not None or self.cells is None:
-            return self._boundary
+        if self.given_boundary is not None or self.cells is None:
+            return self.given_boundary
         low, high = self.bounds.unbind(1)  # in the unit box: volumes of 1e-300 are none
         facets = boundary_facets(((self.points - low) / (high - low)).cpu().numpy(), self.cells.cpu().numpy())
         return self.points, torch.from_numpy(facets).to(self.points.device)
@@ -247,7 +248,7 @@ class Discretization:
     def key(self) -> str:
         """Content hash: equal for discretizations with the same points, weights, cells and domain."""
         digest = hashlib.sha1(repr((self.shape, self.periodic, self.axes is None)).encode(), usedforsecurity=False)
-        more = [part for part in (self.cells, *(self._boundary or ())) if part is not None]
+        more = [part for part in (self.cells, *(self.given_boundary or ())) if part is not None]
         for part in (self.points, self.weights, self.bounds, *more):
             digest.update(part.detach().cpu().numpy().tobytes())
         return digest.hexdigest()
@@ -265,7 +266,8 @@ class Discretization:
         return weights @ values
 
     def to(self, device: torch.device | str) -> "Discretization":
-        """The same discretization on another device; itself if it is there."""
+        """The same discretization on another device, or on the CPU where that has no float64; itself if it is there."""
+        device = device if holds_float64(device) else "cpu"
         weights = self.weights.to(device)
         if weights is self.weights:
             return self
@@ -279,7 +281,9 @@ class Discretization:
             rule=self.rule,
             cells=None if self.cells is None else self.cells.to(device),
             domain=self.domain,
-            boundary=None if self._boundary is None else (self._boundary[0].to(device), self._boundary[1].to(device)),
+            boundary=None
+            if self.given_boundary is None
+            else (self.given_boundary[0].to(device), self.given_boundary[1].to(device)),
         )
 
     def __getstate__(self) -> dict[str, Any]:

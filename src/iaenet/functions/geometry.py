@@ -1,11 +1,13 @@
 """The domain of a sample as functions that a network can see: its measure, and the distance to its boundary.
 
-    chi(z) = sum_k B_k(z) sum_i w_i B_k(x_i)        about 1 in the domain and 0 outside, on the latent grid
-    s(x)                                            signed distance to the boundary, positive inside, at any points
+    chi(z) = sum_k B_k(z) int_Omega B_k dx        about 1 in the domain and 0 outside, on the latent grid
+    s(x)                                          signed distance to the boundary, positive inside, at any points
 
-Both are taken in the unit box, so that stretching an axis changes nothing.
+Both are taken in the unit box, so that stretching an axis changes nothing, and both from the boundary, where the domain
+has one: they are the same whatever points are in it.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -13,19 +15,23 @@ from torch import Tensor
 
 from iaenet.functions.boundary import signed_distance
 from iaenet.functions.discretization import Discretization
-from iaenet.functions.latent_grid import LatentGrid
+from iaenet.functions.domain_measure import volume
+from iaenet.functions.latent_grid import LatentGrid, unit
 
 Geometry = Literal["measure", "distance"]
 SCALE = 4.0  # distances in quarters of the box: most are between -1 and 1
+PIECES = 8  # of a segment of a curve, for its measure
+SAME = 1e-3  # difference up to which weights and boundary tell of the same domain
 
 
 def on_nodes(grid: LatentGrid, what: Geometry, source: Discretization) -> Tensor:
     """One of the domain's functions at the nodes of a latent grid: `(s, 1)`; kept with the discretization."""
-    if what == "measure":
-        return grid.measure(source)
     key = (*grid.key, what)
     if key not in source.cache:
-        source.cache[key] = distance_at(source, grid.coordinates.to(source.bounds.device))
+        if what == "measure":
+            source.cache[key] = grid.measure_of(*_along_segments(source), enclosing(source))
+        else:
+            source.cache[key] = distance_at(source, grid.coordinates.to(source.bounds.device))
     kept: Tensor = source.cache[key]
     return kept
 
@@ -39,14 +45,58 @@ def distance_at(source: Discretization, x: Tensor) -> Tensor:
     >>> distance_at(grid, torch.tensor([[0.5, 0.5], [0.5, 0.25]], dtype=torch.float64)).flatten().tolist()
     [2.0, 1.0]
     """
+    return distance_to(boundary_corners(source), x, source.periodic)
+
+
+def distance_to(corners: Tensor | None, x: Tensor, periodic: Sequence[bool]) -> Tensor:
+    """`s(x)` at points `x (m, d)` of the unit box for facets with `corners (f, k, d)` there: `(m, 1)`.
+
+    Without facets the boundary is that of the box, where its axes are closed.
+    """
+    if corners is not None:
+        return SCALE * signed_distance(x, corners.to(x))[:, None]
+    closed = [axis for axis, wraps in enumerate(periodic) if not wraps]
+    if not closed:
+        return torch.full_like(x[:, :1], SCALE / 2)
+    return SCALE * torch.minimum(x[:, closed], 1 - x[:, closed]).amin(dim=1, keepdim=True)
+
+
+def boundary_corners(source: Discretization) -> Tensor | None:
+    """Corners `(f, k, d)` of the facets of a discretization's boundary in its unit box; None if it has none.
+
+    >>> corner = Discretization.mesh([[0, 0], [2, 0], [0, 2]], [[0, 1, 2]], bounds=[[0, 2], [0, 2]])
+    >>> boundary_corners(corner)[1].tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
     boundary = source.boundary
     if boundary is None:
-        closed = [axis for axis, wraps in enumerate(source.periodic) if not wraps]
-        if not closed:
-            return torch.full_like(x[:, :1], SCALE / 2)
-        to_walls = torch.minimum(x[:, closed], 1 - x[:, closed]).amin(dim=1, keepdim=True)
-        return SCALE * to_walls
+        return None
     low, high = source.bounds.unbind(1)
-    corners = ((boundary[0] - low) / (high - low)).cpu().numpy()
-    found = signed_distance(x.cpu().numpy(), corners, boundary[1].cpu().numpy())
-    return SCALE * torch.from_numpy(found)[:, None].to(x)
+    return ((boundary[0] - low) / (high - low))[boundary[1]]
+
+
+def enclosing(source: Discretization) -> Tensor | None:
+    """The facets of the boundary, as `boundary_corners`, if they enclose what the weights of the points add up to.
+
+    They do for a mesh. Random points stay away from the border of their domain, and a surface has no inside.
+    """
+    corners, d = boundary_corners(source), source.dim
+    if corners is None or d not in (2, 3) or corners.shape[1] != d:
+        return None
+    total = source.measure / source.volume
+    return corners if abs(volume(corners) - total) <= SAME * total else None
+
+
+def _along_segments(source: Discretization) -> tuple[Tensor, Tensor]:
+    """Points and weights of the measure, in the unit box: the given ones; on curves the middles of `PIECES` parts of
+    each segment, since a line is thinner than what a grid holds and gaps between its points would show.
+    """
+    points, weights = unit(source, source)
+    if source.cells is None or source.cells.shape[1] != 2 or source.dim < 2:
+        return points, weights
+    ends = points[source.cells]  # (e, 2, d)
+    share = ((torch.arange(PIECES) + 0.5) / PIECES).to(points)[:, None, None]
+    between = (1 - share) * ends[:, 0] + share * ends[:, 1]
+    corners = source.points[source.cells]
+    length = (corners[:, 1] - corners[:, 0]).norm(dim=1) * (weights.sum() / source.weights.sum())
+    return between.flatten(0, 1), (length / PIECES).repeat(PIECES)

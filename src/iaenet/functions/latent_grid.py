@@ -23,13 +23,13 @@ from iaenet.functions.axis_projection import (
     uniform_nodes,
 )
 from iaenet.functions.discretization import Discretization
+from iaenet.functions.domain_measure import boundary_moments
 from iaenet.functions.field import Field
 from iaenet.functions.projection import PENALTY, SCATTERED, Projection, apply_axes, read_points
 
 MOST_COEFFICIENTS = {2: 441, 3: 729}  # of scattered points: an equation of this size is solved for each sample
 AXIS = 2**14  # points along an axis up to which a matrix is made for it; more are summed up some at a time
 KEPT = 2**24  # bytes of the matrices that a discretization may keep
-PIECES = 8  # of a segment of a curve, for its measure
 BOXES = 64  # that the grid is kept in as a discretization
 READ = 2**22  # numbers of an intermediate when functions are read off without a gradient
 
@@ -85,7 +85,7 @@ class LatentGrid:
 
     def encode(self, source: Discretization, values: Tensor) -> Tensor:
         """E: values `(b, n, c)` at the points of `source` -> values at the nodes `(b, s_1 .. s_d, c)`, flattened."""
-        exact = values.double()  # sums over many points: float32 would lose a digit
+        exact = values.to(source.weights)  # sums over many points: float32 would lose a digit
         matrices = self._axiswise(source, source, "encode", axis_encoder, exact)
         if matrices is None:
             return self.project(*unit(source, source), values, _thin_spacing(source))
@@ -105,25 +105,21 @@ class LatentGrid:
     def project(self, points: Tensor, weights: Tensor, values: Tensor, spacing: Tensor | None = None) -> Tensor:
         """E for points `(n, d)` of the unit box with weights `(n,)`, whatever they are; `spacing` as in `penalty`."""
         nyquist = regularity(points[:, 0], self.periodic[0]) if len(self.shape) == 1 else SCATTERED
-        c = self.scattered.coefficients(points, weights, values, nyquist, spacing)
-        return self.scattered.on_axes(c, [x.to(c.device) for x in self.nodes]).to(values.dtype)
+        c = self.scattered.coefficients(points, weights, values.to(points.device), nyquist, spacing)
+        return self.scattered.on_axes(c, [x.to(c.device) for x in self.nodes]).to(values)
 
-    def measure(self, source: Discretization) -> Tensor:
-        """The domain as a function: `chi(z) = sum_k B_k(z) sum_i w_i B_k(x_i)`, about 1 in it and 0 outside: `(s, 1)`.
+    def measure_of(self, points: Tensor, weights: Tensor, boundary: Tensor | None = None) -> Tensor:
+        """The domain as a function: `chi(z) = sum_k B_k(z) int_Omega B_k dx`, about 1 in it and 0 outside: `(s, 1)`.
 
-        Weights are those of the unit box.
+        Integrals are sums over points `(n, d)` of the unit box with weights `(n,)`, or those within facets `(f, d, d)`.
         """
-        if self.key not in source.cache:
-            source.cache[self.key] = self.measure_of(*_along_segments(source))
-        kept: Tensor = source.cache[self.key]
-        return kept
-
-    def measure_of(self, points: Tensor, weights: Tensor) -> Tensor:
-        """The measure of points `(n, d)` of the unit box with weights `(n,)`."""
         projection = self.scattered
         # A fixed filter: the same domain must look the same whatever its points are.
         damped = 1 / (1 + projection.penalty(weights.new_zeros(1), 1.0) / (projection.smoothing * PENALTY))
-        sums = projection.moments(points, weights, torch.ones_like(points[None, :, :1]))[:, 0]
+        if boundary is None:
+            sums = projection.moments(points, weights, torch.ones_like(points[None, :, :1]))[:, 0]
+        else:
+            sums = boundary_moments(projection, boundary.to(points))[:, None]
         c = damped[:, None] * sums / math.prod(projection.periods)
         return projection.on_axes(c[None], [x.to(c.device) for x in self.nodes])[0]
 
@@ -196,21 +192,6 @@ def _thin_spacing(source: Discretization) -> Tensor | None:
     low, high = source.bounds.unbind(1)
     size = source.weights / (high - low).prod() ** (k / d)  # on boxes that are no cubes, a mean of their sides
     return (source.weights / source.weights.sum() * size ** (1 / k)).sum()
-
-
-def _along_segments(source: Discretization) -> tuple[Tensor, Tensor]:
-    """Points and weights of the measure, in the unit box: the given ones; on curves the middles of `PIECES` parts of
-    each segment, since a line is thinner than what a grid holds and gaps between its points would show.
-    """
-    points, weights = unit(source, source)
-    if source.cells is None or source.cells.shape[1] != 2 or source.dim < 2:
-        return points, weights
-    ends = points[source.cells]  # (e, 2, d)
-    share = ((torch.arange(PIECES) + 0.5) / PIECES).to(points)[:, None, None]
-    between = (1 - share) * ends[:, 0] + share * ends[:, 1]
-    corners = source.points[source.cells]
-    length = (corners[:, 1] - corners[:, 0]).norm(dim=1) * (weights.sum() / source.weights.sum())
-    return between.flatten(0, 1), (length / PIECES).repeat(PIECES)
 
 
 def _unit_axes(points: Discretization, box: Discretization) -> list[tuple[Tensor, Tensor]] | None:

@@ -87,24 +87,24 @@ class Projection:
         share = weights.double() / weights.double().sum()
         image = self.moments(points, share, values)
         sums = torch.zeros((), dtype=torch.float64, device=points.device)
-        for rows in _chunks(points):
+        for rows in chunks(points):
             w = share[rows, None]
             if len(self.modes) == 1:  # on a line G is as cheap as its moments
                 own = self.functions(points[rows, 0].double(), 0)
                 sums = sums + (w * own).T @ own
             else:
                 wide = [self.functions(points[rows, i].double(), i, band=2) for i in range(len(self.modes))]
-                sums = sums + _products(w, wide)[..., 0]
+                sums = sums + products(w, wide)[..., 0]
         return (sums if len(self.modes) == 1 else self._gram(sums)), image
 
     def moments(self, points: Tensor, weights: Tensor, values: Tensor) -> Tensor:
         """`sum_i w_i B_k(x_i) f(x_i)`: values `(b, n, c)` at points `(n, d)` -> `(p, b, c)`."""
         b, _, c = values.shape
         found = torch.zeros((), dtype=torch.float64, device=points.device)
-        for rows in _chunks(points):
+        for rows in chunks(points):
             factors = [self.functions(points[rows, i].double(), i) for i in range(len(self.modes))]
             part = values[:, rows].double().movedim(1, 0).flatten(1)  # (n, b c)
-            found = found + _products(weights[rows, None].double() * part, factors)
+            found = found + products(weights[rows, None].double() * part, factors)
         return found.reshape(self.size, b, c)
 
     def solve(self, gram: Tensor, penalty: Tensor, image: Tensor) -> Tensor:
@@ -219,7 +219,7 @@ def read_points(values: Tensor, factors: Sequence[Tensor]) -> Tensor:
     return found.reshape(b, n, c)
 
 
-def _products(weighted: Tensor, factors: list[Tensor]) -> Tensor:
+def products(weighted: Tensor, factors: list[Tensor]) -> Tensor:
     """`sum_i f_1(x_i) ... f_d(x_i) v(x_i)`: values `(n, c)`, factors `(n, p_i)` -> `(p_1, .., p_d, c)`."""
     *before, last = factors
     left = weighted
@@ -230,7 +230,8 @@ def _products(weighted: Tensor, factors: list[Tensor]) -> Tensor:
     return found.reshape(*shape, weighted.shape[1], last.shape[1]).transpose(-1, -2)
 
 
-def _chunks(points: Tensor) -> list[slice]:
+def chunks(points: Tensor) -> list[slice]:
+    """Some points `(n, d)` at a time."""
     if torch.compiler.is_compiling():  # the number of points is free: all at once
         return [slice(None)]
     n = len(points)

@@ -125,16 +125,15 @@ def _every_second(size: int, periodic: bool) -> NDArray[np.int64]:
 
 
 def permuted(field: Field, order: Tensor) -> Field:
-    """The same points and weights in another order, as a point set.
+    """The same points and weights in another order, as a point set of the same domain.
 
     >>> grid = Discretization.uniform(3)
     >>> permuted(Field(grid, grid.points), torch.tensor([2, 0, 1])).values[:, 0].tolist()
     [1.0, 0.0, 0.5]
     """
     source = field.discretization
-    made = Discretization.points(
-        source.points[order], source.weights[order], bounds=source.bounds.tolist(), periodic=source.periodic
-    )
+    points, weights = source.points[order], source.weights[order]
+    made = Discretization(points, weights, source.bounds, source.periodic, boundary=source.boundary)
     return restrict(field, order, made)
 
 

@@ -138,7 +138,13 @@ class GINO(GridModel):
         """Q G_out of values `(b, s, width)` at the points that a group is asked for at."""
         return self.project(self.decoder(values, self.from_grid(group.target, group.source)))
 
-    def known(self, latent: Tensor, points: Tensor, weights: Tensor) -> Tensor:  # noqa: ARG002
+    def known(
+        self,
+        latent: Tensor,  # noqa: ARG002
+        points: Tensor,  # noqa: ARG002
+        weights: Tensor,  # noqa: ARG002
+        boundary: Tensor | None = None,  # noqa: ARG002
+    ) -> Tensor:
         """Refused: the lists of neighbours are found by a tree, which no exported program has."""
         raise InvalidInputError("GINO cannot be called as a map between tensors: it needs lists of neighbours")
 

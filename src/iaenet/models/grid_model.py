@@ -115,7 +115,13 @@ class GridModel(Model):
         """E of a group: `(b, s, c)`. What was projected once is kept with its function, unless a gradient is wanted."""
         return torch.cat([self.latent.encoded(field) for field in group.fields])
 
-    def known(self, latent: Tensor, points: Tensor, weights: Tensor) -> Tensor:  # noqa: ARG002 - for subclasses
+    def known(
+        self,
+        latent: Tensor,
+        points: Tensor,  # noqa: ARG002 - for subclasses
+        weights: Tensor,  # noqa: ARG002
+        boundary: Tensor | None = None,  # noqa: ARG002
+    ) -> Tensor:
         """What `on_grid` takes, for functions on the grid that were given at points of the unit box."""
         return latent
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Periodic
 from iaenet.functions.field import Field
-from iaenet.functions.geometry import Geometry, distance_at, on_nodes
+from iaenet.functions.geometry import Geometry, distance_at, distance_to, on_nodes
 from iaenet.functions.interpolate import interpolate
 from iaenet.functions.latent_grid import unit
 from iaenet.models.base import IDEAS, Pair, infer_shape
@@ -197,9 +197,15 @@ class IAENet(GridModel):
             found = with_channel(found, on_nodes(self.latent, what, group.source))
         return found
 
-    def known(self, latent: Tensor, points: Tensor, weights: Tensor) -> Tensor:
+    def known(self, latent: Tensor, points: Tensor, weights: Tensor, boundary: Tensor | None = None) -> Tensor:
         """What `on_grid` takes, for functions on the grid that were given at points of the unit box."""
-        return with_channel(latent, self.latent.measure_of(points, weights)) if self.geometry else latent
+        for what in self.geometry:
+            if what == "measure":
+                function = self.latent.measure_of(points, weights, boundary)
+            else:
+                function = distance_to(boundary, self.latent.coordinates.to(points), self.periodic)
+            latent = with_channel(latent, function)
+        return latent
 
     def on_grid(self, values: Tensor) -> Tensor:
         """`IAE_1 ... IAE_L` and G on the latent grid: `(b, s, c)` -> what D reads off."""

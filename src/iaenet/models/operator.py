@@ -1,12 +1,14 @@
 """A trained network in the data's own units."""
 
 import json
+import os
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import nn
 
+import iaenet
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.normalizer import Normalizer
@@ -14,6 +16,7 @@ from iaenet.functions.sample import Sample
 from iaenet.models.base import Given, as_given
 from iaenet.models.inference import infer
 from iaenet.models.registry import model_class, name_of
+from iaenet.models.rollout import rollout
 
 FORMAT = 3  # of the document: networks of 0.1, which had none, are others under the same names
 FEW_SIZES = 16  # numbers of points that are listed one by one
@@ -65,11 +68,22 @@ class Operator(nn.Module):
         """
         return infer(self, field, at)
 
+    def rollout(self, field: Any, steps: int, at: Discretization | None = None) -> list[Any]:
+        """The states after 1, .., steps applications to its own output, see `iaenet.models.rollout.rollout`."""
+        return rollout(self, field, steps, at)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all of it to one `.safetensors` file, which `iaenet.load` and `iaenet predict` take as a run."""
+        from iaenet.models.saved import save_operator
+
+        save_operator(self, path)
+
     def to_json(self) -> dict[str, Any]:
         """All but the weights, as JSON."""
         name = name_of(self.network)
         return {
             "format": FORMAT,
+            "iaenet": iaenet.__version__,
             "model": {"name": name, "options": self.network.options if name else {}},
             "inputs": json.loads(self.input_normalizer.to_json()),
             "outputs": json.loads(self.output_normalizer.to_json()),
@@ -80,7 +94,8 @@ class Operator(nn.Module):
     def from_json(cls, document: dict[str, Any], network: nn.Module | None = None) -> "Operator":
         """The operator of `to_json`, with a new network, or with yours if it is none of `iaenet.models`."""
         if document.get("format") != FORMAT:
-            raise InvalidInputError("this run was made by another version of iaenet; runs of 0.1 load with 0.1 alone")
+            by = document.get("iaenet", "0.1")
+            raise InvalidInputError(f"made by iaenet {by}, which can load it; train again with {iaenet.__version__}")
         if network is None:
             name = document["model"]["name"]
             if name is None:

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from iaenet.errors import InvalidInputError
+from iaenet.functions.geometry import distance_to
 from iaenet.models.grid_model import GridModel
-from iaenet.models.iae_net import IAENet
+from iaenet.models.iae_net import IAENet, with_channel
 
 
 class PointModel(nn.Module):
@@ -13,7 +13,10 @@ class PointModel(nn.Module):
 
     The numbers n and m are free. E is the projection of points whatever they are, with `weights (n,)`, equal ones if
     none are given. A head sees the input at the query points as its projection there and what the projection leaves at
-    the nearest point, which is exact where points coincide.
+    the nearest point, which is exact where points coincide. Where the network is told of the domain,
+    `boundary (f, k, d)` has the corners of the facets (segments, triangles) around it in the unit box, as
+    `boundary_corners` gives them; f is free. Without facets the boundary is that of the box, and the domain what the
+    weights say.
 
     >>> model = PointModel(IAENet.from_preset("small", in_channels=1, out_channels=1, dim=2))
     >>> x, y = torch.rand(300, 2, dtype=torch.float64), torch.rand(5, 2, dtype=torch.float64)
@@ -23,24 +26,32 @@ class PointModel(nn.Module):
 
     def __init__(self, network: GridModel) -> None:
         super().__init__()
-        if "distance" in getattr(network, "geometry", ()):
-            raise InvalidInputError("distances to a boundary are no function of points alone: build without 'distance'")
         self.network = network
         with torch.no_grad():  # what is made at the first call is made before one that is traced
             latent = next(network.parameters()).new_zeros(1, network.latent.size, network.in_channels)
             points = network.latent.coordinates.to(latent.device)
             network.on_grid(network.known(latent, points, torch.full_like(points[:, 0], 1 / len(points))))
 
-    def forward(self, points: Tensor, values: Tensor, query: Tensor, weights: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        points: Tensor,
+        values: Tensor,
+        query: Tensor,
+        weights: Tensor | None = None,
+        boundary: Tensor | None = None,
+    ) -> Tensor:
         """Values `(b, n, c)` -> `(b, m, c')`."""
         network = self.network
         share = torch.full_like(points[:, 0], 1.0 / points.shape[0]) if weights is None else weights
         latent = network.latent.project(points, share, values)
+        found = network.on_grid(network.known(latent, points, share, boundary))
         if not isinstance(network, IAENet) or network.head is None:
-            return network.latent.read(network.on_grid(network.known(latent, points, share)), query)
+            return network.latent.read(found, query)
         rest = values - network.latent.read(latent, points)
         nearest = torch.cdist(query, points, compute_mode="donot_use_mm_for_euclid_dist").argmin(dim=1)
         there = network.latent.read(latent, query) + rest[:, nearest]
-        code = network.head.encode(values, points, share)
-        found = network.on_grid(network.known(latent, points, share))
-        return network.at(found, there, code, query)
+        here = values
+        if "distance" in network.geometry:
+            own, far = (distance_to(boundary, x, network.periodic) for x in (points, query))
+            here, there = with_channel(here, own), with_channel(there, far)
+        return network.at(found, there, network.head.encode(here, points, share), query)

@@ -21,7 +21,7 @@ from iaenet.models.interpolated import InterpolatedResNet, InterpolatedUNet
 from iaenet.models.pod_deeponet import PODDeepONet
 from iaenet.models.published import PublishedIAENet
 from iaenet.models.resnet import ResNet
-from iaenet.models.sample_model import SampleModel, apart
+from iaenet.models.sample_model import SampleModel, takes_samples
 from iaenet.models.transformer import FourierTransformer, GalerkinTransformer
 from iaenet.models.transolver import Transolver
 from iaenet.models.unet import UNet
@@ -75,7 +75,7 @@ def build(name: str, data: Sequence[Pair], **options: Any) -> Model:
     check_options(name, options)
     maker = model_class(name)
     try:
-        if isinstance(data[0][0], Field) and not (issubclass(maker, GridModel) and apart(*data[0])):
+        if not takes_samples(data) or (isinstance(data[0][0], Field) and not issubclass(maker, GridModel)):
             model = maker.for_data(data, **options)
         else:
             model = SampleModel.for_samples(name, data, options)

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from iaenet.errors import InvalidInputError
 from iaenet.functions.field import Field
+from iaenet.functions.geometry import on_nodes
 from iaenet.functions.latent_grid import LatentGrid
 from iaenet.nn.coordinates import HARMONICS, coordinate_count, coordinate_features
 from iaenet.nn.pointwise import linear
@@ -85,7 +86,9 @@ class Projected(PartEncoder):
         if not self.measure:
             return found
         measures = [
-            (self.latent.measure(field.discretization) / self.measure).to(found).expand(field.count, -1, -1)
+            (on_nodes(self.latent, "measure", field.discretization) / self.measure)
+            .to(found)
+            .expand(field.count, -1, -1)
             for field in fields
         ]
         return torch.cat([found, torch.cat(measures)], dim=-1)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field, Parts
+from iaenet.functions.geometry import on_nodes
 from iaenet.functions.latent_grid import LatentGrid
 from iaenet.functions.smoothing import best_smoothing
 from iaenet.models.base import Model, Pair, as_batch
@@ -58,27 +59,19 @@ class SampleModel(Model):
         from iaenet.models.registry import model_class
 
         maker = model_class(name)
-        given, wanted = data[0]
         vectors = all(image.discretization.n == 1 for _, image in data)
         if not (maker.accepts.query_points or vectors):
             raise InvalidInputError(
                 f"model {name} gives its output at the points of its input: it cannot take several functions, or one "
                 "in another space than the output; iaenet, fno, galerkin, unet-interpolation and others can"
             )
-        space = given.parts[0].discretization if vectors else wanted.discretization
-        shape = as_shape(options["grid"], space.dim) if "grid" in options else _grid_shape(data, space)
-        parts = [_part(number, data, space, shape) for number in range(len(given.parts))]
-        latent = LatentGrid(shape, space.periodic)
-        encoders: Any = nn.ModuleList([part.build(latent) for part in parts])
-        encoders.to(given.parts[0].values.dtype)
-        with torch.no_grad():
-            seen = [(_on_grid(encoders, latent, [one], [image.discretization])[0], image) for one, image in data]
+        parts, latent, encoders, seen = _encoding(data, options.get("grid"))
         chosen = dict(options)
         if any(part.grid for part in parts) and "linear_start" in maker.__init__.__annotations__:
-            chosen.setdefault("linear_start", 0)  # a linear map of channels that are learned starts nothing
+            chosen["linear_start"] = 0  # a linear map of channels that are learned starts nothing
         inner = maker.for_data(seen, **chosen)
         plain = [asdict(part) for part in parts]
-        model = cls(plain, list(shape), list(space.periodic), {"name": name, "options": inner.options})
+        model = cls(plain, list(latent.shape), list(latent.periodic), {"name": name, "options": inner.options})
         model.encoders, model.network = encoders, inner
         return model
 
@@ -119,6 +112,31 @@ class SampleModel(Model):
                 f"{name}: the output is asked for on periodic axes {target.periodic} in {target.dim}-D, the network "
                 f"was built for {self.latent.periodic}: give query points there, at=..."
             )
+
+
+def takes_samples(data: Sequence[Pair]) -> bool:
+    """Whether a network on a latent grid needs a `SampleModel` for such pairs."""
+    return not isinstance(data[0][0], Field) or apart(*data[0])
+
+
+def as_functions(data: Sequence[Pair], grid: int | Sequence[int] | None = None) -> list[Pair]:
+    """Pairs of samples with each sample as the one function on a grid that its network would see before training."""
+    return _encoding(data, grid)[3]
+
+
+def _encoding(data: Sequence[Pair], grid: int | Sequence[int] | None) -> tuple[list[Part], LatentGrid, Any, list[Pair]]:
+    """What the parts of samples are, the grid, the layers that bring them to it, and the pairs there."""
+    given, wanted = data[0]
+    vectors = all(image.discretization.n == 1 for _, image in data)
+    space = given.parts[0].discretization if vectors else wanted.discretization
+    shape = _grid_shape(data, space) if grid is None else as_shape(grid, space.dim)
+    parts = [_part(number, data, space, shape) for number in range(len(given.parts))]
+    latent = LatentGrid(shape, space.periodic)
+    encoders: Any = nn.ModuleList([part.build(latent) for part in parts])
+    encoders.to(given.parts[0].values.dtype)
+    with torch.no_grad():
+        seen = [(_on_grid(encoders, latent, [one], [image.discretization])[0], image) for one, image in data]
+    return parts, latent, encoders, seen
 
 
 def apart(given: Field, wanted: Field) -> bool:
@@ -193,7 +211,7 @@ def _measure(fields: Sequence[Field], latent: LatentGrid) -> float:
     some = fields[:: max(1, len(fields) // LOOKED_AT)][:LOOKED_AT]
     if all(field.discretization.axes is not None for field in some):
         return 0.0
-    measures = torch.stack([latent.measure(field.discretization) for field in some])
+    measures = torch.stack([on_nodes(latent, "measure", field.discretization) for field in some])
     deviation = float((measures - measures.mean(dim=0)).square().mean().sqrt())
     size = float(measures.mean(dim=0).square().mean().sqrt())
     return deviation if deviation > VARIES * size else 0.0

@@ -1,27 +1,24 @@
 """One HTML page about training runs: everything inside it, nothing fetched."""
 
-import base64
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 import iaenet
-from iaenet.data.atomic import replacing
 from iaenet.errors import CorruptFileError, InvalidInputError
-from iaenet.reports.plots import png
+from iaenet.evaluation.rollout_errors import shown_steps
+from iaenet.reports.charts import Chart, certificate_chart, comparison_chart, error_chart, training_chart
+from iaenet.reports.html_page import embedded, figure, write_page
+from iaenet.reports.plots import save
 from iaenet.reports.result_plots import draw_comparison
 from iaenet.training.run_folder import RunFolder
 
 PICTURES = {
-    "certificate/certificate.png": "Mismatch between grids",
-    "evaluation/errors.png": "Error against resolution",
+    "evaluation/rollout.png": "Error after each step of the roll-out",
     "evaluation/samples.png": "Samples: input, truth, prediction, difference",
     "evaluation/worst.png": "The worst cases",
-    "curves.png": "Training",
 }
 
 
@@ -39,36 +36,63 @@ class Page:
     seconds: str = ""
     best: dict[str, Any] | None = None
     rows: list[dict[str, Any]] = field(default_factory=list)
+    rollout: list[dict[str, Any]] = field(default_factory=list)
     certificate: dict[str, Any] | None = None
     pictures: list[tuple[str, str]] = field(default_factory=list)
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def steps(self) -> list[int]:
+        """The steps of the roll-out that are shown."""
+        return shown_steps(max((len(row["mean"]) for row in self.rollout), default=0))
 
     @property
     def errors(self) -> dict[str, str]:
         """The mean error on each discretization, as shown."""
-        return {row["on"]: "refused" if "refused" in row else _figure(row["relative_l2"]["mean"]) for row in self.rows}
+        return {row["on"]: "refused" if "refused" in row else figure(row["relative_l2"]["mean"]) for row in self.rows}
+
+    @property
+    def charts(self) -> list[Chart]:
+        """What there is to see of errors, training and certificate."""
+        found = error_chart(self.rows, self.resolution), training_chart(self.history)
+        shown = [*found, certificate_chart(self.certificate) if self.certificate else None]
+        return [chart for chart in shown if chart is not None]
 
 
-def write_report(runs: Sequence[str | Path], path: str | Path, title: str | None = None) -> None:
-    """Write the page for these runs, with whatever evaluations and certificates they have."""
+def write_report(
+    runs: Sequence[str | Path], path: str | Path, title: str | None = None, picture: str | Path | None = None
+) -> None:
+    """Write the page for these runs, with whatever evaluations and certificates they have.
+
+    picture: PNG of the errors of all runs against resolution, to be written beside it. Default: none.
+    """
     if not runs:
         raise InvalidInputError("a report needs at least one run folder")
     pages = [_page(Path(run), i) for i, run in enumerate(runs)]
     columns = list(dict.fromkeys(on for page in pages for on in page.errors))
     trained = {page.resolution for page in pages}
-    figure = draw_comparison({page.name: page.rows for page in pages}, trained.pop() if len(trained) == 1 else None)
+    common = trained.pop() if len(trained) == 1 else None
     numbers = {on: [page.errors[on] for page in pages if page.errors.get(on, "refused") != "refused"] for on in columns}
-    environment = jinja2.Environment(loader=jinja2.PackageLoader("iaenet.reports"), autoescape=True, trim_blocks=True)
-    environment.filters["figure"] = _figure
-    text = environment.get_template("report.html.j2").render(
+    short = [Path(page.name).name for page in pages]
+    names = short if len(set(short)) == len(short) else [page.name for page in pages]
+    rows = {name: page.rows for name, page in zip(names, pages, strict=True)}
+    if picture is not None:
+        drawn = draw_comparison(rows, common)
+        if drawn is None:
+            raise InvalidInputError(
+                f"{picture}: nothing to draw, no run has errors at two resolutions; `iaenet evaluate` takes them"
+            )
+        save(drawn, picture)
+    write_page(
+        "report.html.j2",
+        path,
         title=title or (pages[0].name if len(pages) == 1 else "Training runs"),
         version=iaenet.__version__,
         runs=pages,
         columns=columns,
-        comparison=None if figure is None else base64.b64encode(png(figure)).decode(),
+        comparison=comparison_chart(rows, common),
         best={on: min(found, key=float) for on, found in numbers.items() if found},
     )
-    with replacing(path) as beside:
-        beside.write_text(text, encoding="utf-8")
 
 
 def _page(run: Path, number: int) -> Page:
@@ -93,8 +117,10 @@ def _page(run: Path, number: int) -> Page:
         seconds=_seconds(run / "log.jsonl"),
         best=metrics.get("best"),
         rows=(evaluation or {}).get("rows", []),
+        rollout=(evaluation or {}).get("rollout", []),
         certificate=certificate,
-        pictures=[(text, _embedded(run / name)) for name, text in PICTURES.items() if (run / name).is_file()],
+        pictures=[(text, embedded(run / name)) for name, text in PICTURES.items() if (run / name).is_file()],
+        history=metrics.get("epochs", []),
     )
 
 
@@ -107,11 +133,3 @@ def _seconds(log: Path) -> str:
     except (ValueError, KeyError, IndexError) as error:
         raise CorruptFileError(f"{log}: {error}") from None
     return f"{last / 60:.1f} minutes" if last >= 90 else f"{last:.0f} seconds"
-
-
-def _embedded(picture: Path) -> str:
-    return base64.b64encode(picture.read_bytes()).decode()
-
-
-def _figure(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g}"

@@ -7,21 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.spatial import KDTree
 
 from iaenet.data.atomic import replacing
 from iaenet.data.dataset import Dataset
 from iaenet.data.problems.problem import Channel
 from iaenet.data.summary import label
-from iaenet.functions.discretization import Discretization
+from iaenet.functions.drawing import PANEL, Curve, draw_lines, draw_map, has_both_signs
 from iaenet.functions.field import Field, Parts
 from iaenet.functions.sample import SCALARS
+from iaenet.reports.space_plots import draw_space, in_space
 
 MOST_RESOLUTIONS = 4  # in one picture; of more, the coarsest, the finest and two between
-FEW_POINTS = 64  # are marked on a line
-FEW_NODES = 2500  # of a mesh whose edges are drawn
-PANEL = 2.6  # inches
 
 
 @dataclass(frozen=True)
@@ -29,13 +25,18 @@ class Panel:
     """One channel of one sample: one curve as a map, or several as lines."""
 
     channel: str
-    curves: dict[str, tuple[Discretization, NDArray[Any]]]  # by what they are, such as "resolution 64"; values (n,)
+    curves: dict[str, Curve]  # by what they are, such as "resolution 64"
     limits: tuple[float, float]  # of values, over all curves of the channel
 
     @property
     def lines(self) -> bool:
         """Whether it shows functions of one variable."""
         return all(at.dim == 1 for at, _ in self.curves.values())
+
+    @property
+    def space(self) -> bool:
+        """Whether it shows a function of three variables."""
+        return any(at.dim == 3 for at, _ in self.curves.values())
 
 
 def picture(dataset: Dataset, path: str | os.PathLike[str], samples: int = 3) -> None:
@@ -61,11 +62,12 @@ def png(figure: Any) -> bytes:
 
 
 def draw_samples(dataset: Dataset, samples: int = 3) -> Any:
-    """A matplotlib figure with a row for each sample: lines in 1-D, maps in 2-D, a middle plane beyond.
+    """A matplotlib figure with a row for each sample: lines in 1-D, maps in 2-D, middle planes or surfaces in 3-D.
 
     Lines of all resolutions share a panel, maps have one each, on one scale.
 
     >>> import tempfile, torch
+    >>> from iaenet import Discretization
     >>> from iaenet.data.dataset import load_dataset
     >>> from iaenet.data.file_writer import write_dataset
     >>> grid = Discretization.uniform(4)
@@ -86,6 +88,7 @@ def draw_samples(dataset: Dataset, samples: int = 3) -> Any:
 def draw_panels(rows: list[list[Panel]], names: list[str]) -> Any:
     """A matplotlib figure of panels in rows, each with a name.
 
+    >>> from iaenet import Discretization
     >>> grid = Discretization.uniform(3)
     >>> panel = Panel("u", {"truth": (grid, np.zeros(3)), "prediction": (grid, np.ones(3))}, (0.0, 1.0))
     >>> [text.get_text() for text in draw_panels([[panel]], ["sample 0"]).legends[0].get_texts()]
@@ -102,9 +105,13 @@ def draw_panels(rows: list[list[Panel]], names: list[str]) -> Any:
     for row, panels, name in zip(axes, rows, names, strict=True):
         for ax, panel in zip(row, panels, strict=False):
             if panel.lines:
-                _draw_lines(ax, panel)
+                draw_lines(ax, panel.curves)
+                ax.set_title(panel.channel, fontsize=9)
+            elif panel.space:
+                _draw_space(in_space(ax), panel, _signed(rows, panel.channel), name if panel is panels[0] else "")
+                continue
             else:
-                _draw_map(ax, panel, signed=_signed([other for line in rows for other in line], panel.channel))
+                _draw_map(ax, panel, _signed(rows, panel.channel))
             ax.tick_params(labelsize=8)
             ax.set_xlabel("x", fontsize=8, labelpad=1)
         for ax in row[len(panels) :]:
@@ -155,58 +162,23 @@ def _panels(dataset: Dataset, i: int) -> list[Panel]:
     return [panel for _, panel in sorted(panels, key=lambda entry: entry[0])]  # maps of one resolution side by side
 
 
-def _draw_lines(ax: Any, panel: Panel) -> None:
-    for i, (name, (at, values)) in enumerate(panel.curves.items()):
-        x = at.points[:, 0].numpy()
-        order = np.argsort(x)
-        mark = {"marker": "o", "markersize": 3.0 - 0.4 * i} if len(x) <= FEW_POINTS else {}
-        # A finer one on top leaves the coarser one to be seen.
-        ax.plot(x[order], values[order], linewidth=2.2 / (1 + i), label=name, **mark)
-    ax.set_title(panel.channel, fontsize=9)
-    ax.grid(alpha=0.25)
-
-
 def _draw_map(ax: Any, panel: Panel, signed: bool) -> None:
+    ((name, (at, values)),) = panel.curves.items()
+    draw_map(ax, at, values, panel.limits, signed)
+    ax.set_title(f"{panel.channel}, {name}" if name else panel.channel, fontsize=9)
+
+
+def _draw_space(ax: Any, panel: Panel, signed: bool, row: str) -> None:
     ((name, (at, values)),) = panel.curves.items()
     low, high = panel.limits
     limit = max(-low, high)
-    style = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit} if signed else {"vmin": low, "vmax": high}
-    bounds = at.bounds.numpy()
-    if at.axes is not None and at.dim > 1:
-        plane = values.reshape(at.shape)
-        while plane.ndim > 2:
-            plane = plane[..., plane.shape[-1] // 2]
-        x, y = (axis.numpy() for axis in at.axes[:2])
-        drawn = ax.pcolormesh(x, y, plane.T, shading="nearest", rasterized=True, **style)
-    elif at.dim == 2 and at.cells is not None and at.cells.shape[1] == 3:
-        corners, triangles = at.points.numpy().T, at.cells.numpy()
-        drawn = ax.tripcolor(*corners, triangles, values, shading="gouraud", rasterized=True, **style)
-        if at.n <= FEW_NODES:
-            ax.triplot(*corners, triangles, color="black", linewidth=0.15, alpha=0.5)
-    else:
-        points = at.points.numpy() if at.dim > 1 else np.stack([at.points[:, 0].numpy(), values], axis=1)
-        drawn = ax.scatter(*points[:, :2].T, c=values, s=_sizes(at), linewidths=0, **style)
-    if at.dim > 1:
-        ax.set_aspect("equal" if 0.2 < np.ptp(bounds[0]) / np.ptp(bounds[1]) < 5 else "auto")
-        ax.set_xlim(bounds[0])
-        ax.set_ylim(bounds[1])
-        ax.set_ylabel("y", fontsize=8, labelpad=1)
+    drawn = draw_space(ax, at, values, "RdBu_r" if signed else "viridis", (-limit, limit) if signed else (low, high))
     ax.set_title(f"{panel.channel}, {name}" if name else panel.channel, fontsize=9)
-    bar = ax.figure.colorbar(drawn, ax=ax, fraction=0.046, pad=0.03)
-    bar.ax.tick_params(labelsize=7)
+    ax.text2D(-0.12, 0.5, row, rotation=90, transform=ax.transAxes, fontsize=9, ha="center", va="center")
+    ax.figure.colorbar(drawn, ax=ax, fraction=0.04, pad=0.1, shrink=0.7).ax.tick_params(labelsize=7)
 
 
-def _signed(panels: list[Panel], channel: str) -> bool:
+def _signed(rows: list[list[Panel]], channel: str) -> bool:
     """Whether values lie on both sides of zero, so that zero should be white."""
-    low = min(panel.limits[0] for panel in panels if panel.channel == channel)
-    high = max(panel.limits[1] for panel in panels if panel.channel == channel)
-    return low < 0 < high and max(-low, high) < 2.5 * min(-low, high)
-
-
-def _sizes(at: Discretization) -> NDArray[Any]:
-    """Areas of dots that just touch their nearest neighbours, in points^2."""
-    points = (at.points[:, :2] - at.bounds[:2, 0]).numpy() / float((at.bounds[:2, 1] - at.bounds[:2, 0]).max())
-    if at.n == 1:
-        return np.full(1, 40.0)
-    nearest = KDTree(points).query(points, k=2)[0][:, 1]
-    return np.clip((1.2 * 72 * 0.75 * PANEL * nearest) ** 2, 1.5, 60)
+    panels = [panel for row in rows for panel in row if panel.channel == channel]
+    return has_both_signs(min(panel.limits[0] for panel in panels), max(panel.limits[1] for panel in panels))

@@ -8,6 +8,7 @@ import numpy as np
 
 from iaenet.data.formats import DATA
 from iaenet.data.problems.problem import Channel
+from iaenet.data.reading.bad_records import told
 from iaenet.data.reading.channel_names import name_list
 from iaenet.data.reading.inputs import Given, format_of, read_inputs, remembered
 from iaenet.data.reading.point_files import read_points
@@ -21,6 +22,7 @@ from iaenet.evaluation.input_checks import InputChecks, channels_of
 from iaenet.evaluation.predict import Target, predictions, targets
 from iaenet.functions.field import Field, Parts
 from iaenet.models.operator import Operator
+from iaenet.models.rollout import next_input
 from iaenet.reports.plots import Panel, channels_shown, draw_panels, numbers_of, save
 
 DRAWN = 3  # samples in a picture
@@ -32,19 +34,23 @@ def predict_files(
     output: str | Path,
     *,
     at: str | Path | int | tuple[int, ...] | None = None,
+    steps: int = 1,
     picture: str | Path | None = None,
     format: str | None = None,
     output_format: str | None = None,
     origin: dict[str, Any] | None = None,
+    boundary: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> str:
     """Predict from the inputs in `source`, write `output`, and tell what was written, with notes on what to mind.
 
     at: a grid such as 256 or (64, 64), or a CSV or npz file with coordinates. Default: the input's own points.
-    picture: PNG to draw of some samples. Default: none.
+    steps: in time, each from the model's output before it, all of which are written. Default 1.
+    picture: PNG to draw of some samples, with the last step of each. Default: none.
     format, output_format: Default: by the names of the files, see `read_inputs` and `data.writing.target.choose`.
     origin: what the output should say of where it comes from, beside the input.
+    boundary: file or folder with the boundaries of the domains, see `import_data`. Default: none.
     options: how to read the input, see `iaenet.data.reading.reader_options`.
 
     >>> import tempfile, torch
@@ -67,11 +73,13 @@ def predict_files(
             apart(path, [source] if file is None else [source, file])
     if picture is not None:
         _check_picture(Path(picture), Path(output))
-    given, where = _read(operator, source, kind, at, target.format.name == DATA, options)
+    given, where = _read(operator, source, kind, at, target.format.name == DATA, boundary, options)
+    if steps < 1:
+        raise InvalidInputError(f"a roll-out has at least 1 step, got {steps}")
     count = len(given.fields)
-    if count > 1 and not target.folder and target.format.write is None:
+    if count * steps > 1 and not target.folder and target.format.write is None:
         raise InvalidInputError(
-            f"{output}: {count} samples, but a {target.suffix} file holds one; give the name of a folder"
+            f"{output}: {count * steps} functions, but a {target.suffix} file holds one; give the name of a folder"
         )
     outputs = channels_of(operator, "outputs")
     checks, seen = InputChecks(operator), Seen(outputs)
@@ -81,12 +89,18 @@ def predict_files(
     def samples() -> Iterator[Sample]:
         made = predictions(operator, given.fields, where, checks, given.where)
         for i, (start, end) in enumerate(made):
-            seen.add(end)
+            states = [end] if steps == 1 else [end, *operator.rollout(next_input(end, start), steps - 1)]
+            own = end.discretization is start.parts[0].discretization
+            mesh = given.mesh(i) if given.mesh is not None and own else None
+            whole = mesh is not None and len(mesh.points) == end.discretization.n  # no point without a value left out
+            for step, state in enumerate(states):
+                seen.add(state)
+                name = given.names[i] if steps == 1 else f"{given.names[i]}_step{step + 1:0{len(str(steps))}}"
+                yield Sample(name, start, state, mesh if whole else None)
             if i in drawn:
                 title = "\n".join([given.names[i], *numbers_of(start)])
-                rows[title] = _panels("input", given.channels, start) + _panels("predicted", outputs, end)
-            own = end.discretization is start.parts[0].discretization
-            yield Sample(given.names[i], start, end, given.mesh(i) if own and given.mesh is not None else None)
+                panels = _panels("input", given.channels, start)
+                rows[title] = panels + _panels("predicted", outputs, states[-1])
             if progress is not None:
                 progress(i + 1, count)
 
@@ -99,13 +113,14 @@ def predict_files(
             coordinate_names(given.coordinates, _output_space(operator, given)[0], outputs),
             suffix=target.suffix,
             origin={"input": str(source), **(origin or {})},
-            splits=given.splits or ["test"] * count,
+            splits=[split for split in given.splits or ["test"] * count for _ in range(steps)],
             along=given.options.get("sample") or "sample",
             delimiter=given.options.get("delimiter") or ",",
         ),
     )
     lines = [f"{output}: {seen.text}", *seen.ranges]
-    lines += [f"note: {note}" for note in [*_units(operator, given), *checks.notes]]
+    lines += [f"note: {note}" for note in [*given.notes, *_units(operator, given), *checks.notes]]
+    lines += told(given.skipped)
     if picture is not None:
         save(draw_panels(list(rows.values()), list(rows)), picture)
         lines.append(f"picture: {picture}")
@@ -113,11 +128,17 @@ def predict_files(
 
 
 def _read(
-    operator: Operator, source: str | Path, kind: str, at: Any, kept: bool, options: dict[str, Any]
+    operator: Operator,
+    source: str | Path,
+    kind: str,
+    at: Any,
+    kept: bool,
+    boundary: str | Path | None,
+    options: dict[str, Any],
 ) -> tuple[Given, Target]:
     """The inputs, and the query points of each; quadrature weights of these matter only where they are `kept`."""
     if not isinstance(at, str | Path):
-        given = read_inputs(source, operator.metadata, format=kind, **options)
+        given = read_inputs(source, operator.metadata, format=kind, boundary=boundary, **options)
         return given, targets(operator, at, len(given.fields))
     known = remembered(operator.metadata, kind) | parse_options(options, "predict")
     named = known.get("coordinates")
@@ -126,7 +147,7 @@ def _read(
     dim = space.get("dim") or len(names) or 1
     points = read_points(at, dim, names, known.get("delimiter", ","))
     reach = points.extent((False,) * points.dim)
-    given = read_inputs(source, operator.metadata, format=kind, reach=reach, **options)
+    given = read_inputs(source, operator.metadata, format=kind, reach=reach, boundary=boundary, **options)
     _, bounds, periodic = _output_space(operator, given)
     rule: Rule = "cells" if kept else "monte-carlo"
     try:

@@ -10,6 +10,7 @@ from iaenet.data.problems.problem import Channel
 from iaenet.data.summary import label
 from iaenet.evaluation.certificate import Certificate, Line
 from iaenet.evaluation.evaluate import Evaluation
+from iaenet.evaluation.rollout_errors import RolloutErrors
 from iaenet.functions.field import Field, Parts
 from iaenet.functions.metrics import relative_l2
 from iaenet.models.inference import ModelLike, infer
@@ -102,10 +103,35 @@ def _curve(ax: Any, rows: Sequence[Mapping[str, Any]], style: str, **options: An
     return ax.plot([row["points"][1] for row in rows], means, style, **options)[0].get_color()
 
 
+def draw_rollout(rows: Mapping[str, RolloutErrors]) -> Any:
+    """A matplotlib figure: mean error after each step, with that of standing still.
+
+    >>> row = RolloutErrors("64", 64, 0.5, ((0.1, 0.3), (0.5, 0.7)), (0.2, 0.4))
+    >>> [line.get_label() for line in draw_rollout({"64": row}).axes[0].get_lines()]
+    ['64', 'standing still']
+    """
+    figure, ax = _figure(6.5, 4)
+    for name, row in rows.items():
+        steps = np.arange(1, len(row.errors) + 1)
+        errors = np.array(row.errors)
+        colour = ax.plot(steps, row.mean, label=name)[0].get_color()
+        ax.fill_between(steps, errors.min(axis=1), errors.max(axis=1), color=colour, alpha=0.15, linewidth=0)
+    longest = max(rows.values(), key=lambda row: len(row.errors))
+    still = np.arange(1, len(longest.still) + 1)
+    ax.plot(still, longest.still, color="0.4", linestyle=":", label="standing still")
+    ax.set_yscale("log")
+    ax.set_xlabel(f"step (of {longest.time_step:.3g})")
+    ax.set_ylabel("relative L2 error")
+    ax.set_title(f"Roll-out, mean and range of {len(longest.errors[0])} trajectories", fontsize=10)
+    ax.grid(alpha=0.3)
+    ax.legend(fontsize=8)
+    return figure
+
+
 def draw_predictions(model: ModelLike, dataset: Dataset, indices: Sequence[int]) -> Any:
     """A matplotlib figure with a row for each pair: input, truth and prediction, their difference.
 
-    Lines in 1-D, truth and prediction in one panel; maps on one scale in 2-D; a middle plane beyond.
+    Lines in 1-D, truth and prediction in one panel; maps on one scale in 2-D; surfaces or middle planes in 3-D.
 
     >>> import tempfile, torch
     >>> from iaenet import Discretization, load_dataset, write_dataset

@@ -3,12 +3,14 @@
 import copy
 import hashlib
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import torch
 
 from iaenet.data.dataset import Dataset
 from iaenet.errors import InvalidInputError
+from iaenet.functions.field import Field
 from iaenet.functions.seeds import stream
 from iaenet.models.base import Pair, as_given, group_by_discretization
 
@@ -49,6 +51,8 @@ class Samples:
             self.stacks.append((given, wanted))
             for row, i in enumerate(group):
                 self._home[i] = number, row
+        chains = pairs.trajectories if isinstance(pairs, Dataset) else []
+        self._next = {i: after for chain in chains for i, after in pairwise(chain)}  # the sample one step later
 
     def __len__(self) -> int:
         return len(self._home)
@@ -70,6 +74,26 @@ class Samples:
         return [(self.stacks[s][0].rows(chosen), self.stacks[s][1].rows(chosen)) for s, chosen in rows.items()]
 
     @property
+    def in_time(self) -> bool:
+        """Whether some samples follow others in time."""
+        return bool(self._next)
+
+    def chains(self, indices: Sequence[int], steps: int) -> list[tuple[Any, list[Field]]]:
+        """Inputs, and their outputs after 1, 2, .. steps as far as trajectories go, batched where that is alike."""
+        groups: dict[tuple[int, ...], list[Indices]] = {}
+        for i in indices:
+            chain = [i]
+            while len(chain) < steps and chain[-1] in self._next:
+                chain.append(self._next[chain[-1]])
+            groups.setdefault(tuple(self._home[each][0] for each in chain), []).append(chain)
+        found = []
+        for stacks, members in groups.items():
+            rows = [[self._home[i][1] for i in step] for step in zip(*members, strict=True)]
+            outputs = [self.stacks[s][1].rows(chosen) for s, chosen in zip(stacks, rows, strict=True)]
+            found.append((self.stacks[stacks[0]][0].rows(rows[0]), outputs))
+        return found
+
+    @property
     def content(self) -> str:
         """SHA-256 of all points and values, in their order."""
         digest = hashlib.sha256(repr(self._home).encode())
@@ -84,6 +108,22 @@ class Samples:
         for i, (stack, _) in enumerate(self._home):
             sizes.setdefault(self.stacks[stack][0].most_points, []).append(i)
         return [sizes[size] for size in sorted(sizes)]
+
+
+def collate(pairs: Sequence[Pair]) -> tuple[list[Any], list[Field]]:
+    """Pairs as lists of inputs and of outputs, those on the same points stacked: `collate_fn` of a `DataLoader`.
+
+    `model(inputs, at=[output.discretization for output in outputs])` takes them as they are, whatever their points.
+
+    >>> from torch.utils.data import DataLoader
+    >>> from iaenet.functions.discretization import Discretization
+    >>> fields = [Field(Discretization.uniform(n), torch.ones(n, 1)) for n in (3, 5, 3)]
+    >>> inputs, outputs = next(iter(DataLoader([(f, f) for f in fields], batch_size=3, collate_fn=collate)))
+    >>> [tuple(field.values.shape) for field in inputs]
+    [(2, 3, 1), (1, 5, 1)]
+    """
+    stacks = Samples(pairs).stacks
+    return [given for given, _ in stacks], [wanted for _, wanted in stacks]
 
 
 def batches(

@@ -9,14 +9,19 @@ from iaenet.errors import InvalidInputError, no_such
 from iaenet.training.horizon import budget_of
 from iaenet.typed import typed
 
+LR = 0.003  # where none is given
+PER_STEP, SMALLEST_BATCH, LARGEST_BATCH = 50, 4, 20  # steps of an epoch, and bounds, where no batch size is given
 # What numbers must be; the rest may be anything of its type.
-POSITIVE = ("epochs", "batch_size", "epochs_per_resolution", "optimizer.lr", "schedule.factor")
+POSITIVE = ("epochs", "epochs_per_resolution", "schedule.factor", "augment.steps")
 NOT_NEGATIVE = (
+    "batch_size",
+    "optimizer.lr",
     "optimizer.weight_decay",
     "schedule.warmup",
     "schedule.patience",
     "augment.weight",
     "augment.query_points",
+    "augment.noise",
     "optimizer.clip",
     "optimizer.ema",
     "patience",
@@ -43,11 +48,19 @@ OTHER_NAMES = {
     "scheduler": "schedule",
     "clip": "optimizer.clip",
     "grad_clip": "optimizer.clip",
+    "n_epochs": "epochs",
+    "num_iterations": "epochs",
+    "bs": "batch_size",
+    "max_time": "budget",
+    "early_stopping": "patience",
+    "random_state": "seed",
+    "dtype": "precision",
     "ema": "optimizer.ema",
     "optimiser.rate": "optimizer.lr",
     "optimizer.rate": "optimizer.lr",
     "optimizer.learning_rate": "optimizer.lr",
 }
+OF_FIT = ("device", "validation", "resolution", "run", "progress")  # what else `fit` takes
 
 
 @dataclass(frozen=True)
@@ -84,20 +97,25 @@ class Options:
         ]
         return [name for names in nested for name in names]
 
+    def _advice(self, name: str) -> str:
+        """What to write instead of an option that there is not."""
+        here = OTHER_NAMES.get(name)
+        if here is None:
+            return no_such("option", name, [*self.names(), *OF_FIT])
+        part, _, within = here.rpartition(".")
+        return f"no option {name!r}; it is called {here}" + (f", in Python {part}={{{within!r}: ...}}" if part else "")
+
     def but(self, **changes: Any) -> Self:
         """The same with some changes; parts may be given as dicts.
 
         >>> TrainConfig().but(epochs=5, optimizer={"name": "adam"}).optimizer
-        OptimizerConfig(name='adam', lr=0.003, weight_decay=0.0, convolutions=True, clip=1.0, ema=0.0)
+        OptimizerConfig(name='adam', lr=0.0, weight_decay=0.0, convolutions=True, clip=1.0, ema=0.0)
         """
         parts: dict[str, Any] = {}
         for key, value in changes.items():
             if key not in [option.name for option in dataclasses.fields(self)]:
                 name = f"{self._prefix()}{key}"
-                here = OTHER_NAMES.get(name)
-                raise InvalidInputError(
-                    f"no option {name!r}; it is called {here}" if here else no_such("option", name, self.names())
-                )
+                raise InvalidInputError(self._advice(name))
             part = getattr(self, key)
             parts[key] = part.but(**value) if isinstance(part, Options) and isinstance(value, Mapping) else value
         return dataclasses.replace(self, **parts)
@@ -109,7 +127,7 @@ class OptimizerConfig(Options):
 
     Args:
         name: muon (orthogonalised momentum for matrices, AdamW for the rest), adamw or adam. Default muon.
-        lr: largest learning rate. Default 0.003.
+        lr: largest learning rate; 0 for 0.003, or what trials within a budget find better. Default 0.
         weight_decay: share of the weights taken off, times the learning rate; adam adds it to the gradient. Default 0.
         convolutions: for muon, whether kernels of convolutions count as matrices. Default true.
         clip: largest norm of the gradient; 0 for no limit. Default 1.
@@ -117,7 +135,7 @@ class OptimizerConfig(Options):
     """
 
     name: Literal["muon", "adamw", "adam"] = "muon"
-    lr: float = 3e-3
+    lr: float = 0.0
     weight_decay: float = 0.0
     convolutions: bool = True
     clip: float = 1.0
@@ -156,6 +174,11 @@ class AugmentConfig(Options):
             odd-reflect (x to -x, and values change sign), transpose (swap the two axes). Default none.
         query_points: learn from so many of an output's points at a time, others at each step; 0 for all. For fine
             meshes, and networks that can be evaluated at any points. Default 0.
+        noise: standard deviation of random numbers that are added to the inputs, in units of each channel's own; it
+            teaches a model of time steps to bear its own errors. Default 0.
+        steps: of trajectories, learn from so many steps ahead, each from the model's own output before it. Default 1.
+        push_forward: with several steps, take the gradient of the first and of the last one alone, and none through the
+            steps between: half the memory, and time. Default false.
     """
 
     weight: float = 0.0
@@ -164,12 +187,21 @@ class AugmentConfig(Options):
     draw: Literal["one", "all"] = "one"
     symmetries: list[Literal["shift", "reflect", "odd-reflect", "transpose"]] = field(default_factory=list)
     query_points: int = 0
+    noise: float = 0.0
+    steps: int = 1
+    push_forward: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
         super().__post_init__()
         if any(size < 2 for size in self.sizes) or any(count < 1 for count in self.points):
             raise InvalidInputError(f"augment: no grid of {self.sizes} or {self.points} points can be made")
+        if self.steps > 1 and (self.weight or self.symmetries or self.query_points):
+            raise InvalidInputError(
+                "augment.steps goes with noise alone: leave weight, symmetries and query_points out"
+            )
+        if self.push_forward and self.steps < 2:
+            raise InvalidInputError("augment.push_forward is for augment.steps of 2 or more")
 
 
 @dataclass(frozen=True)
@@ -180,7 +212,7 @@ class TrainConfig(Options):
         epochs: passes over the training samples. Default 60.
         budget: time to train for instead, as 90s, 10m or 1.5h, set-up and validation included; "90s cpu" counts the
             processor time of this process instead of that on the clock. Default none.
-        batch_size: samples per step, over all processes. Default 20.
+        batch_size: samples per step, over all processes; 0 for a fiftieth of all, from 4 to 20. Default 0.
         sampling: mixed (every batch from all samples, whatever their points) or sequential (the paper's variant: the
             samples of one resolution after the other, `epochs_per_resolution` each, the finest last). Default mixed.
         epochs_per_resolution: of sequential sampling. Default 10.
@@ -194,7 +226,7 @@ class TrainConfig(Options):
 
     epochs: int = 60
     budget: str = ""
-    batch_size: int = 20
+    batch_size: int = 0
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
     augment: AugmentConfig = field(default_factory=AugmentConfig)
@@ -214,6 +246,16 @@ class TrainConfig(Options):
             raise InvalidInputError("sequential sampling is a matter of epochs: give epochs instead of a budget")
         if self.augment.weight > 0 and not (self.augment.sizes or self.augment.points):
             raise InvalidInputError("augment.weight needs augment.sizes or augment.points to resample to")
+
+    def settled(self, samples: int) -> Self:
+        """The same with numbers for what was left open, for so many training samples.
+
+        >>> settled = TrainConfig().settled(240)
+        >>> settled.batch_size, settled.optimizer.lr
+        (4, 0.003)
+        """
+        batch = self.batch_size or min(max(samples // PER_STEP, SMALLEST_BATCH), LARGEST_BATCH)
+        return self.but(batch_size=batch, optimizer={"lr": self.optimizer.lr or LR})
 
 
 # Where a training starts from; anything else is said in the configuration.

@@ -33,10 +33,12 @@ class Distributed:
     """The processes of a training, started by torchrun or `accelerate launch`; or this one alone.
 
     device: where this process computes, see `use_device`; of several on GPUs, each has its own. Default auto.
+    compile: whether the network is compiled. Default false.
     """
 
-    def __init__(self, device: str = "auto") -> None:
+    def __init__(self, device: str = "auto", compile: bool = False) -> None:
         chosen = use_device(device)
+        self.compile = compile
         several = int(os.environ.get("WORLD_SIZE", "1")) > 1
         cpu = not torch.cuda.is_available() or (several and chosen.type == "cpu")
         self.engine = Accelerator(mixed_precision="no", cpu=cpu, device_placement=False)

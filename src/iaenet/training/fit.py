@@ -12,8 +12,10 @@ import torch
 import yaml
 from torch import nn
 
+from iaenet.data.array_pairs import from_arrays, is_array
 from iaenet.data.atomic import replacing
 from iaenet.data.dataset import Dataset, load_dataset
+from iaenet.data.reading.imported import Imported
 from iaenet.data.splits import split_records
 from iaenet.errors import CorruptFileError, InvalidInputError
 from iaenet.functions.field import Field
@@ -23,14 +25,17 @@ from iaenet.functions.seeds import derived_seed
 from iaenet.models.base import Given, Pair
 from iaenet.models.operator import Operator, describe
 from iaenet.models.registry import build
+from iaenet.models.sample_model import as_functions, takes_samples
+from iaenet.models.saved import load_operator
 from iaenet.training.batches import Samples
+from iaenet.training.choose import Choice, Chooser
 from iaenet.training.config import TrainConfig
 from iaenet.training.distributed import Distributed
 from iaenet.training.horizon import budget_of
 from iaenet.training.loop import Progress, State, set_weights, train
 from iaenet.training.run_folder import RunFolder
 
-Data = str | os.PathLike[str] | Dataset | Sequence[Pair]
+Data = str | os.PathLike[str] | Dataset | Imported | Sequence[Pair] | tuple[Any, Any]
 # Changes that leave the result as it is.
 FREE = ("save_seconds", "data")
 
@@ -38,14 +43,20 @@ FREE = ("save_seconds", "data")
 def load(run: str | os.PathLike[str], network: nn.Module | None = None) -> Operator:
     """The trained model of a run: its best checkpoint by validation error, or the newest if there is no best yet.
 
-    `network` is needed only if the run trained a class of your own; its weights are replaced.
+    A file that `Operator.save` wrote will do as well. `network` is needed only if the run trained a class of your own;
+    its weights are replaced.
     """
+    if Path(run).is_file():
+        return load_operator(run, network)
     folder = RunFolder(run)
     if not folder.checkpoints.is_dir():
         raise InvalidInputError(f"{run} is no training run; `iaenet train` makes one")
     kind = "best" if folder.has("best") else "step"
     state, parts = folder.newest(kind)
-    operator = Operator.from_json(state["operator"], network)
+    try:
+        operator = Operator.from_json(state["operator"], network)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{run}: {error}") from None
     if network is None and any(weight.dtype == torch.float64 for weight in parts["weights"].values()):
         operator.double()
     set_weights(operator, parts["weights"], folder)
@@ -61,6 +72,7 @@ def fit(
     validation: Sequence[Pair] | None = None,
     config: TrainConfig | None = None,
     device: str = "auto",
+    compile: bool = False,
     progress: Callable[[str], Progress] | None = None,
     **changes: Any,
 ) -> Operator:
@@ -68,12 +80,15 @@ def fit(
 
     Args:
         model: a network; or its name, or a dict with its name and options, as in `{"name": "iaenet", "width": 64}`.
-        data: a data file, its splits decide; or pairs of fields.
+        data: a data file, its splits decide; pairs of fields; what a reader gives, as `read_npz(...)`; or arrays
+            `(X, Y)`, which are taken for values on a closed uniform grid (`from_arrays(X, Y, periodic=True)` and its
+            other options say otherwise), or lists of fields.
         run: folder to keep; a run that was stopped resumes from its last checkpoint. A temporary one if not given.
         resolution: train on this resolution of the file only.
         validation: pairs to validate on; those of the file's split, or else a tenth of the training records, at random.
         config: how to train, see `iaenet.training.config.TrainConfig`; `changes` replace some of it, as in `epochs=20`.
-        device: where to compute, such as cpu or cuda; auto is CUDA if there is one, else the CPU.
+        device: where to compute, such as cpu, cuda or mps; auto is CUDA if there is one, else the CPU.
+        compile: whether to compile the network with `torch.compile`; see docs/speed.md for when it pays.
         progress: gives for a title the function that is called with steps done, steps in all, and a note.
 
     >>> from iaenet import Discretization, Field
@@ -89,11 +104,15 @@ def fit(
     pairs, held, origin = _split(data, resolution, validation)
     if run is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:  # before the others are called: they say so, too
         raise InvalidInputError("several processes train together in one folder: give it as run=")
-    team = Distributed(device)
+    team = Distributed(device, compile)
     with _threads(config.threads), tempfile.TemporaryDirectory() as spare, team.naming_the_lost():
         folder = RunFolder(run or spare)
         training, checking = Samples(pairs), Samples(held)
-        operator = _operator(model, training, config, origin)
+        if config.augment.steps > 1 and not training.in_time:
+            raise InvalidInputError(
+                f"augment.steps is {config.augment.steps}, but no sample follows another in time: data need "
+                "trajectories, as of `iaenet generate PROBLEM --steps 50` or `iaenet import FORMAT FILE --time t`"
+            )
         known = dict(origin["data"] or {"content": training.content})
         known |= {} if validation is None else {"validation": checking.content}
         resolved = {**known, "model": _plain(model), **dataclasses.asdict(config)}
@@ -102,11 +121,43 @@ def fit(
                 _same(folder, resolved)
             show = progress(folder.path.name) if progress is not None and team.is_main else None
             team.wait()  # nobody looks for checkpoints before the folder is ours
-            state = train(operator, training, checking, config, folder, team, show, clock() - begin)
+            settled, spent = config.settled(len(pairs)), 0.0
+            options = {"name": model} if isinstance(model, str) else model
+            if not isinstance(options, nn.Module) and options.get("name") == "iaenet" and config.budget:
+                setup = clock() - begin
+                choice = _choice(options, training, checking, config, folder, team, progress, origin)
+                begin, options = clock() - setup, {"name": "iaenet", **choice.chosen.options}
+                settled = settled.but(optimizer={"lr": choice.chosen.lr})
+                spent = 0.0 if folder.has("step") else choice.seconds
+            operator = _operator(options, training, settled, origin)
+            state = train(operator, training, checking, settled, folder, team, show, clock() - begin + spent)
             if team.is_main:
                 _write_results(folder, state)
             team.wait()
         return load(folder.path, operator.network)
+
+
+def _choice(
+    options: Mapping[str, Any],
+    training: Samples,
+    validation: Samples,
+    config: TrainConfig,
+    folder: RunFolder,
+    team: Distributed,
+    progress: Callable[[str], Progress] | None,
+    origin: dict[str, Any],
+) -> Choice:
+    """Trials of the networks that the options leave open, see `training.choose`."""
+    given = {key: value for key, value in options.items() if key != "name"}
+
+    def make(chosen: Mapping[str, Any]) -> Operator:
+        return _operator({"name": "iaenet", **chosen}, training, config, origin)
+
+    trial = config.but(batch_size=config.settled(len(training)).batch_size)
+    chooser = Chooser(make, training, validation, trial, folder, team, progress if team.is_main else None)
+    inputs, outputs = normalizers(training, config)
+    scaled = [(inputs.apply(one), outputs.apply(other)) for one, other in training.stacks]
+    return chooser.choose(as_functions(scaled, given.get("grid")) if takes_samples(scaled) else scaled, given)
 
 
 def _write_results(folder: RunFolder, state: State) -> None:
@@ -124,6 +175,16 @@ def _split(
     if isinstance(data, str | os.PathLike):
         data = load_dataset(data)
     origin: dict[str, Any] = {"data": None, "inputs": [], "outputs": []}
+    known: Sequence[Any] | None = None  # records
+    if isinstance(data, tuple) and len(data) == 2 and all(is_array(each) for each in data):
+        data = from_arrays(*data)
+    if isinstance(data, Imported):
+        for side, channels in (("inputs", data.inputs), ("outputs", data.outputs)):
+            origin[side] = [{"name": c.name, "unit": c.unit} for c in channels]
+        origin["provenance"] = data.provenance
+        known, data = data.records, list(data.pairs)
+    if isinstance(data, tuple) and len(data) == 2 and all(isinstance(each, list) for each in data):
+        data = list(zip(*data, strict=True))
     if isinstance(data, Dataset):
         whole = data.select(resolution=resolution)
         origin["data"] = {"data": data.path, "resolution": resolution, "content": data.content_hash}
@@ -136,14 +197,19 @@ def _split(
         if validation is None and "validation" in whole.splits:
             validation = whole.select(split="validation")
         pairs: Sequence[Pair] = chosen
-        records = [chosen.entry(i).record for i in range(len(chosen))] if validation is None else []
+        records: list[Any] = [chosen.entry(i).record for i in range(len(chosen))] if validation is None else []
     else:
         pairs = data
-        records = list(range(len(pairs)))
+        if len(pairs) and is_array(pairs[0][0]):
+            raise InvalidInputError("a sample must be a pair of fields; give arrays of all samples as (X, Y)")
+        records = list(range(len(pairs))) if known is None else list(known)
     if validation is not None:
         return pairs, validation, origin
     if len(set(records)) < 2:
-        raise InvalidInputError(f"{len(set(records))} training sample(s) leave none to validate on; give validation=")
+        how = "give validation="
+        if len(pairs) > 1:  # samples of one record
+            how = "import the record with --split time, which cuts it in time, or more records; in Python, " + how
+        raise InvalidInputError(f"{len(set(records))} training record or sample leaves none to validate on; {how}")
     splits = split_records(records, (0.9, 0.1, 0))  # whole records: windows of one signal stay together
     keep, away = ([i for i, name in enumerate(splits) if name == part] for part in ("train", "validation"))
     if isinstance(pairs, Dataset):
@@ -154,12 +220,7 @@ def _split(
 def _operator(
     model: nn.Module | str | Mapping[str, Any], training: Samples, config: TrainConfig, origin: dict[str, Any]
 ) -> Operator:
-    if config.normalize:
-        input_normalizer, output_normalizer = Normalizer.fit(training.stacks)
-    else:
-        input_normalizer, output_normalizer = (
-            Normalizer([0.0] * f.channels, [1.0] * f.channels) for f in training.stacks[0]
-        )
+    input_normalizer, output_normalizer = normalizers(training, config)
     metadata = {
         **origin,
         **_described([given for given, _ in training.stacks]),
@@ -187,6 +248,14 @@ def _described(given: Sequence[Given]) -> dict[str, Any]:
         for name in first.functions
     }
     return {"sample": {"functions": functions, "scalars": list(first.scalar_names)}}
+
+
+def normalizers(training: Samples, config: TrainConfig) -> tuple[Normalizer, Normalizer]:
+    """Of inputs and outputs, by the statistics of the training samples, or none."""
+    if config.normalize:
+        return Normalizer.fit(training.stacks)
+    first, second = (Normalizer([0.0] * f.channels, [1.0] * f.channels) for f in training.stacks[0])
+    return first, second
 
 
 def _plain(model: nn.Module | str | Mapping[str, Any]) -> Any:

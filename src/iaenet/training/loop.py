@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from iaenet.errors import DivergedError, InvalidInputError
+from iaenet.functions.devices import place
 from iaenet.functions.metrics import relative_l2
 from iaenet.functions.seeds import derived_seed, stream
 from iaenet.models.base import Pair
@@ -34,6 +35,7 @@ from iaenet.training.horizon import EVERY, Horizon, budget_of
 from iaenet.training.optim import Rate, make_optimizers
 from iaenet.training.run_folder import RunFolder
 from iaenet.training.signals import interrupts, stopped
+from iaenet.training.unrolled import noisy, unrolled
 
 Progress = Callable[[int, int, str], None]
 
@@ -70,7 +72,7 @@ def train(
 
     `spent` are the seconds of the budget that went by before.
     """
-    operator.to(team.device)
+    place(operator, team.device)
     training, validation = training.to(team.device), validation.to(team.device)
     optimizers = make_optimizers(operator, config.optimizer)
     mean = copy.deepcopy(operator) if config.optimizer.ema else operator  # what is validated and kept
@@ -91,6 +93,7 @@ def train(
     rate = Rate(config.schedule, steps)
     state = _restore(folder, operator, mean, optimizers, rate) if folder.has("step") else State()
     network, *prepared = team.engine.prepare(operator, *optimizers)
+    network = torch.compile(network) if team.compile else network
     for parameter in operator.parameters():  # a first step, also one after a stop, must find what every step finds
         parameter.grad = torch.zeros_like(parameter)
     document = operator.to_json()
@@ -132,7 +135,7 @@ def train(
                 torch.manual_seed(derived_seed(config.seed, "network", state.step, team.rank))  # dropout
                 mine = team.share(indices)
                 chance = stream(config.seed, "augment", state.step)
-                losses = _losses(network, training.take(mine.indices), config, chance)
+                losses = _losses(network, training, mine.indices, config, chance)
                 team.engine.backward(mine.scale * losses.sum() / len(indices))
                 total, requested = team.total(mine.scale_of(losses), stop.signal)
                 _check(total, "loss", state.step + 1, state.epoch)
@@ -174,14 +177,19 @@ def train(
     return state
 
 
-def _losses(network: Any, pairs: list[Pair], config: TrainConfig, generator: torch.Generator) -> Tensor:
+def _losses(
+    network: Any, samples: Samples, indices: list[int], config: TrainConfig, generator: torch.Generator
+) -> Tensor:
     """The loss of each sample, with its share of the loss on resampled pairs; one call of the network for all."""
     augment = config.augment
-    pairs = symmetric(pairs, list(augment.symmetries), generator)
+    if augment.steps > 1:
+        with _autocast(samples.stacks[0][1].values.device.type, config.precision):
+            return unrolled(network, samples.chains(indices, augment.steps), augment, generator)
+    pairs: list[Pair] = symmetric(samples.take(indices), list(augment.symmetries), generator)
     pairs = at_some_points(pairs, augment.query_points, generator) if augment.query_points else pairs
+    pairs = [(noisy(given, augment.noise, generator), wanted) for given, wanted in pairs] if augment.noise else pairs
     more = resampled(pairs, augment, generator) if augment.weight else []
-    device = pairs[0][1].values.device.type
-    with torch.autocast(device, torch.bfloat16) if config.precision == "bf16" else nullcontext():
+    with _autocast(pairs[0][1].values.device.type, config.precision):
         found = network([given for given, _ in pairs + more], [wanted.discretization for _, wanted in pairs + more])
     losses = [relative_l2(one, wanted) for one, (_, wanted) in zip(found, pairs + more, strict=True)]
     total = torch.cat(losses[: len(pairs)])
@@ -189,6 +197,10 @@ def _losses(network: Any, pairs: list[Pair], config: TrainConfig, generator: tor
         versions = len(more) // len(pairs)
         total = total + augment.weight / versions * torch.cat(losses[len(pairs) :]).reshape(versions, -1).sum(0)
     return total
+
+
+def _autocast(device: str, precision: str) -> Any:
+    return torch.autocast(device, torch.bfloat16) if precision == "bf16" else nullcontext()
 
 
 def _validate(

@@ -2,6 +2,8 @@
 
 config.yaml        the configuration, as resolved
 pace.json          of a training with a budget: how many steps there was still time for
+choice.json        of a training with a budget: the networks that were tried, and which was chosen
+trials/            a run folder for the trial that goes on
 log.jsonl          a line for each epoch, with times
 metrics.json       the same without times: equal for equal seeds
 curves.png         loss and validation error
@@ -28,7 +30,7 @@ from iaenet.training.checkpoint import Tensors, load_checkpoint, save_checkpoint
 
 log = logging.getLogger("iaenet")
 KEPT = {"step": 2, "best": 1}  # one to resume from, and one in case that is damaged
-FILES = ("config.yaml", "pace.json", "log.jsonl", "metrics.json", "curves.png")
+FILES = ("config.yaml", "pace.json", "choice.json", "log.jsonl", "metrics.json", "curves.png")
 
 Loaded = tuple[dict[str, Any], dict[str, dict[str, Any]]]
 
@@ -46,6 +48,7 @@ class RunFolder:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.checkpoints = self.path / "checkpoints"
+        self.chosen = self.path / "choice.json"
 
     @contextmanager
     def locked(self) -> Iterator["RunFolder"]:
@@ -66,12 +69,17 @@ class RunFolder:
             try:
                 yield self
             except BaseException:
-                if new[:1] == [self.path] and not (self.has("step") or self.has("best")):
+                if new[:1] == [self.path] and not self.begun:
                     shutil.rmtree(self.path, ignore_errors=True)
                     with suppress(OSError):  # another run is there by now
                         for folder in new[1:]:
                             folder.rmdir()
                 raise
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is anything that a training can go on from: a checkpoint, or trials."""
+        return self.has("step") or self.has("best") or (self.path / "trials").exists() or self.chosen.exists()
 
     def _tidy(self) -> None:
         """Remove what a process left that was killed as it wrote."""

@@ -12,6 +12,7 @@ import h5py
 import numpy as np
 import pytest
 import scipy.io
+import torch
 
 from iaenet.data.formats import FORMATS
 from iaenet.errors import InvalidInputError
@@ -24,6 +25,12 @@ X = np.linspace(0, 1, 24)
 def npz(folder):
     np.savez_compressed(folder / "f.npz", a=A, u=U)
     return folder / "f.npz", {"inputs": "a", "outputs": "u"}
+
+
+def pt(folder):
+    tensors = {name: torch.from_numpy(values) for name, values in (("x", X), ("a", A), ("u", U))}
+    torch.save(tensors, folder / "f.pt")
+    return folder / "f.pt", {"coordinates": "x", "inputs": "a", "outputs": "u"}
 
 
 def mat5(folder):
@@ -98,8 +105,8 @@ def csv(folder):
 
 
 WRITERS = {
-    npz: "npz", mat5: "mat", mat73: "mat", hdf5: "hdf5", pdebench: "pdebench", netcdf: "netcdf", classic: "netcdf",
-    mesh: "mesh", vtk: "mesh", wfdb: "wfdb", csv: "csv",
+    npz: "npz", pt: "pt", mat5: "mat", mat73: "mat", hdf5: "hdf5", pdebench: "pdebench", netcdf: "netcdf",
+    classic: "netcdf", mesh: "mesh", vtk: "mesh", wfdb: "wfdb", csv: "csv",
 }  # fmt: skip
 FOLDERS = (mesh, vtk, wfdb, csv)
 every_format = pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__)

@@ -5,8 +5,11 @@ import warnings
 import numpy as np
 import pytest
 
+from iaenet import fit, load_dataset
+from iaenet.cli.main import main
 from iaenet.data.formats.fecgsyndb import read_fecgsyndb
 from iaenet.data.formats.wfdb_records import read_wfdb
+from iaenet.data.import_files import import_data
 from iaenet.data.problems.fetal_ecg import times
 from iaenet.errors import InvalidInputError
 
@@ -138,7 +141,6 @@ def test_what_does_not_fit_is_named(tmp_path):
         ("a", {"inputs": "MLII"}, r"r\.hea: no signal 'MLII'; there are: ch1, ch2"),
         ("a", {"window": 51}, r"r\.hea: 50 samples are less than one window of 51"),
         ("a", {"window": 1}, r"window must be at least 2 samples, got 1"),
-        (".", {}, r"b/r\.hea: 500\.0 Hz, but .*a/r\.hea has 250\.0 Hz"),
         ("c", {}, r"c/r\.hea: window 1: channel ch2, point 3 is nan"),
         ("d", {}, r"d: no record \(\.hea file\) in this folder"),
         ("a/s", {}, r"s\.hea: no such file"),
@@ -170,3 +172,91 @@ def test_a_header_cannot_point_elsewhere_or_promise_too_much(tmp_path):
         (tmp_path / "in" / "r.dat").write_bytes((tmp_path / "r.dat").read_bytes())
         with pytest.raises(InvalidInputError, match=message):
             read_wfdb(tmp_path / "in", **good)
+
+
+def one_record(tmp_path, length=1000, rate=100):
+    t = np.arange(length) / rate
+    return write(tmp_path, "rec", np.stack([np.sin(6 * t), np.cos(5 * t)], axis=1) * 0.5, rate)
+
+
+def test_one_record_is_split_in_time_and_trains(tmp_path, capsys):
+    one_record(tmp_path)
+    names = ["--inputs", "ch1", "--outputs", "ch2", "--window", "50"]
+    assert main(["import", "wfdb", str(tmp_path / "rec"), *names, "--out", str(tmp_path / "rec.h5")]) == 0
+    said = capsys.readouterr().out
+    assert "18 samples (14 train, 2 validation, 2 test)" in said
+    assert "split in time, with a gap of 1 window between parts" in said
+    data = load_dataset(tmp_path / "rec.h5")
+    fit({"name": "fno", "width": 4}, data, epochs=1, threads=1)
+    truth = one_record(tmp_path)
+    starts = {
+        name: [
+            int(np.flatnonzero(np.abs(truth[::50, 0] - pair[0].values[0, 0].item()) < 1e-6)[0])
+            for pair in data.select(split=name)
+        ]
+        for name in ("train", "validation", "test")
+    }
+    assert starts == {"train": list(range(14)), "validation": [15, 16], "test": [18, 19]}, "a window between parts"
+
+
+def test_gaps_and_what_is_too_short_for_them(tmp_path):
+    one_record(tmp_path)
+    options = {"inputs": "ch1", "outputs": "ch2", "window": 50, "out": str(tmp_path / "rec.h5")}
+    assert "14 samples" in import_data("wfdb", str(tmp_path / "rec"), split="time", gap=3, **options)
+    assert "20 samples (16 train, 4 validation)" in import_data(
+        "wfdb", str(tmp_path / "rec"), split="time", gap=0, validation=0.2, test=0, **options
+    )
+    with pytest.raises(InvalidInputError, match="20 windows are too few for 3 parts with a gap of 9"):
+        import_data("wfdb", str(tmp_path / "rec"), gap=9, **options)
+    import_data("wfdb", str(tmp_path / "rec"), split="random", train=1.0, validation=0, test=0, **options)
+    with pytest.raises(InvalidInputError, match="import the record with --split time"):
+        fit("fno", options["out"], epochs=1)
+
+
+def test_records_and_signals_of_different_rates(tmp_path):
+    slow = write(tmp_path, "r1", RNG.uniform(-1, 1, (100, 2)), rate=50)
+    fast = write(tmp_path, "r2", RNG.uniform(-1, 1, (450, 2)), rate=125)
+    frames = RNG.integers(-1000, 1000, (40, 3))  # a frame: one sample of A, two of B
+    (tmp_path / "r3.hea").write_text("r3 2 50 40\nr3.dat 16 3000 16 0 0 0 0 ch1\nr3.dat 16x2 3000 16 0 0 0 0 ch2\n")
+    frames.astype("<i2").tofile(tmp_path / "r3.dat")
+    imported = read_wfdb(tmp_path, inputs="ch1", outputs="ch2", window=40)
+    assert "signals at 50, 100, 125 Hz" in imported.notes[0]
+    assert [where.rsplit("/")[-1] for where in map(imported.where, range(len(imported.pairs)))] == [
+        *(f"r1.hea: window {k}" for k in range(2)), *(f"r2.hea: window {k}" for k in range(4)), "r3.hea: window 0",
+    ]  # fmt: skip
+    pairs = list(imported.pairs)
+    assert [(a.discretization.n, u.discretization.n) for a, u in pairs] == [(40, 40)] * 2 + [(100, 100)] * 4 + [
+        (40, 80)
+    ]
+    assert np.array_equal(pairs[1][0].values[:, 0], slow[40:80, 0])
+    assert np.array_equal(pairs[4][1].values[:, 0], fast[200:300, 1])
+    assert np.array_equal(pairs[6][0].values[:, 0], frames[:, 0] / 3000)
+    assert np.array_equal(pairs[6][1].values[:, 0], frames[:, 1:].ravel() / 3000)
+    assert {tuple(map(tuple, field.discretization.bounds.tolist())) for pair in pairs for field in pair} == {
+        ((0, 0.8),)
+    }
+    with pytest.raises(InvalidInputError, match="ch1 50 Hz, ch2 100 Hz: channels of one function must have one rate"):
+        read_wfdb(tmp_path / "r3", inputs="ch1,ch2", outputs="ch2", window=40)
+
+
+def test_windows_that_are_no_whole_number_of_samples_keep_their_times(tmp_path):
+    write(tmp_path, "r1", RNG.uniform(-1, 1, (30, 1)), rate=10, names=["a"])
+    write(tmp_path, "r2", np.linspace(-1, 1, 12)[:, None], rate=3, names=["a"])
+    imported = read_wfdb(tmp_path, inputs="a", outputs="a", window=5)  # half a second: 1.5 samples at 3 Hz
+    fields = [imported.given[i] for i in range(len(imported.given)) if "r2.hea" in imported.where(i)]
+    times = [k / 2 + t for k, field in enumerate(fields) for t in field.discretization.points[:, 0].tolist()]
+    assert times == pytest.approx(np.arange(12) / 3)
+    assert np.concatenate([f.values[:, 0] for f in fields]) == pytest.approx(np.linspace(-1, 1, 12), abs=1e-3)
+
+
+def test_a_bad_record_of_a_folder_is_skipped(tmp_path):
+    write(tmp_path, "r1", RNG.uniform(-1, 1, (40, 2)))
+    write(tmp_path, "r2", RNG.uniform(-1, 1, (40, 2)), names=["ch1", "other"])
+    write(tmp_path, "r3", RNG.uniform(-1, 1, (4, 2)))
+    (tmp_path / "r0.hea").write_text("nonsense")
+    good = {"inputs": "ch1", "outputs": "ch2", "window": 10}
+    with pytest.raises(InvalidInputError, match=r"r0\.hea: cannot be read"):
+        read_wfdb(tmp_path, **good)
+    imported = read_wfdb(tmp_path, **good, skip_bad=True)
+    assert (len(imported.pairs), len(imported.skipped)) == (4, 3)
+    assert [name in reason for name, reason in zip(("r0", "r2", "r3"), imported.skipped, strict=True)] == [True] * 3

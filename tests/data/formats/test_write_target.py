@@ -37,7 +37,7 @@ def test_the_name_says_the_format(output, given, wanted):
         ("u.txt", None, r"u\.txt: predictions are written to \.csv, \.npz"),
         ("folder", "npz", "npz keeps all samples in one file"),
         ("u.csv", "npz", r"u\.csv: its name says csv, but --output_format npz"),
-        ("u.h5", "parquet", "no format 'parquet'; there are csv, npz, mat, hdf5, netcdf, mesh, data"),
+        ("u.h5", "parquet", "no format 'parquet'; there are csv, npz, pt, mat, hdf5, netcdf, zarr, mesh, data"),
     ],
 )
 def test_a_name_that_does_not_fit_is_refused(output, format, message):

@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from iaenet.data.formats.format import Format
+from iaenet.data.reading.bad_records import BadRecords
 from iaenet.data.reading.channel_names import Names, name_list
 from iaenet.data.reading.files import existing_file, files_in, missing, reading
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.number_tables import TABLE, numbers_of_folder
-from iaenet.data.reading.sample_files import assemble
+from iaenet.data.reading.sample_files import Missing, assemble
 from iaenet.data.reading.sample_points import Array, Bounds, Periodic, PointSet, Rule, SamplePoints
 from iaenet.data.writing.output import Output, Sample
 from iaenet.errors import InvalidInputError
@@ -31,6 +32,8 @@ def read_csv_folder(
     bounds: Bounds = None,
     periodic: Periodic = False,
     rule: Rule = "cells",
+    missing: Missing = "refuse",
+    skip_bad: bool = False,
     units: Mapping[str, str] | None = None,
 ) -> Imported:
     """Pairs from files whose first row names the columns and whose other rows are points, in any order.
@@ -40,7 +43,7 @@ def read_csv_folder(
         file is a sample, with inputs and outputs in the same rows.
     output_coordinates: columns of the output's points. Default: `coordinates`.
     delimiter: between cells. Default ",".
-    bounds, periodic, rule, units: as for `read_npz`.
+    bounds, periodic, rule, missing, skip_bad, units: as for `read_npz`; a missing value is an empty cell, NaN or NA.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -52,17 +55,18 @@ def read_csv_folder(
     """
     if len(delimiter) != 1:
         raise InvalidInputError(f"delimiter must be one character, got {delimiter!r}")
-    files = files_in(path, (".csv",))
+    bad = BadRecords(skip_bad)
+    files = files_in(path, (".csv",), bad)
     files = [file for file in files if file.name != TABLE or file == Path(path)]
     output_files = files
     if separate:
-        files, output_files = _in_pairs(Path(path), files)
+        files, output_files = _in_pairs(Path(path), files, bad)
     named = name_list(coordinates)
     output_named = named if output_coordinates is None else name_list(output_coordinates)
     tables = lru_cache(maxsize=4)(lambda file: read_table(file, delimiter))
     sides = [
-        _CsvSide(files, tables, named, name_list(inputs)),
-        _CsvSide(output_files, tables, output_named, name_list(outputs)),
+        _CsvSide(files, tables, named, name_list(inputs), missing == "drop"),
+        _CsvSide(output_files, tables, output_named, name_list(outputs), missing == "drop"),
     ]
     return assemble(
         lambda sample: str(files[sample]),
@@ -77,6 +81,8 @@ def read_csv_folder(
             "source": str(path),
             "bytes": sum(file.stat().st_size for file in {*files, *output_files}),
         },
+        missing=missing,
+        bad=bad,
     )
 
 
@@ -86,27 +92,35 @@ class _CsvSide:
     per_sample = True
 
     def __init__(
-        self, files: list[Path], tables: Callable[[Path], "Table"], coordinates: list[str], names: list[str]
+        self,
+        files: list[Path],
+        tables: Callable[[Path], "Table"],
+        coordinates: list[str],
+        names: list[str],
+        gaps: bool = False,
     ) -> None:
         if not coordinates or not names:
             raise InvalidInputError("name at least one column as coordinate, one as input and one as output")
         self._files = files
         self._coordinates = coordinates
         self._tables = tables
+        self._gaps = gaps
         self.names = names
 
     def points(self, sample: int) -> SamplePoints:
         return PointSet(columns(self._files[sample], self._tables(self._files[sample]), self._coordinates))
 
     def values(self, sample: int) -> Array:
-        return columns(self._files[sample], self._tables(self._files[sample]), self.names)
+        return columns(self._files[sample], self._tables(self._files[sample]), self.names, self._gaps)
 
+
+NO_VALUE = ("", "nan", "na", "n/a", "null", "none")  # what other programs write where there is no value
 
 Table = tuple[list[str], list[tuple[int, list[str]]]]
 
 
-def columns(file: Path, table: Table, names: list[str]) -> Array:
-    """The columns of these names, `(rows, names)`."""
+def columns(file: Path, table: Table, names: list[str], gaps: bool = False) -> Array:
+    """The columns of these names, `(rows, names)`; with `gaps`, empty cells and NaN, NA or null are NaN."""
     header, rows = table
     index = []
     for name in names:
@@ -114,7 +128,10 @@ def columns(file: Path, table: Table, names: list[str]) -> Array:
             raise missing(file, "column", name, header)
         index.append(header.index(name))
     return np.array(
-        [[_number(file, row, name, cells[at]) for name, at in zip(names, index, strict=True)] for row, cells in rows]
+        [
+            [_number(file, row, name, cells[at], gaps) for name, at in zip(names, index, strict=True)]
+            for row, cells in rows
+        ]
     )
 
 
@@ -138,20 +155,26 @@ def read_table(file: Path, delimiter: str) -> Table:
     return header, rows
 
 
-def _number(file: Path, row: int, column: str, text: str) -> float:
+def _number(file: Path, row: int, column: str, text: str, gaps: bool) -> float:
+    if gaps and text.strip().lower() in NO_VALUE:
+        return math.nan
     try:
         number = float(text)
     except ValueError:
         number = None
     if number is None or "_" in text:  # Python reads 1_000 as a number; no other program does
         what = "is empty" if not text.strip() else f"{text.strip()!r} is not a number"
-        raise InvalidInputError(f"{file}: row {row}, column {column!r}: {what}")
+        raise InvalidInputError(f"{file}: row {row}, column {column!r}: {what}{_hint(text)}")
     if not math.isfinite(number):
-        raise InvalidInputError(f"{file}: row {row}, column {column!r}: is {number}")
+        raise InvalidInputError(f"{file}: row {row}, column {column!r}: is {number}{_hint(text)}")
     return number
 
 
-def _in_pairs(folder: Path, files: list[Path]) -> tuple[list[Path], list[Path]]:
+def _hint(text: str) -> str:
+    return "; --missing drop leaves points without a value out" if text.strip().lower() in NO_VALUE else ""
+
+
+def _in_pairs(folder: Path, files: list[Path], bad: BadRecords) -> tuple[list[Path], list[Path]]:
     """The files NAME_input.csv and NAME_output.csv, in the same order."""
     found: dict[str, dict[str, Path]] = {}
     for file in files:
@@ -159,11 +182,15 @@ def _in_pairs(folder: Path, files: list[Path]) -> tuple[list[Path], list[Path]]:
         if role not in ("input", "output") or not name:
             raise InvalidInputError(f"{file}: separate files must have names like NAME_input.csv and NAME_output.csv")
         found.setdefault(name, {})[role] = file
+    whole = []
     for name, pair in found.items():
-        if len(pair) < 2:
-            lacking = "output" if "input" in pair else "input"
-            raise InvalidInputError(f"{folder}: {name}_{lacking}.csv is missing beside {name}_{next(iter(pair))}.csv")
-    return [pair["input"] for pair in found.values()], [pair["output"] for pair in found.values()]
+        with bad.passed_over():
+            if len(pair) < 2:
+                there, lacking = next(iter(pair)), "output" if "input" in pair else "input"
+                raise InvalidInputError(f"{folder}: {name}_{lacking}.csv is missing beside {name}_{there}.csv")
+            whole.append(pair)
+    bad.check(whole, "samples")
+    return [pair["input"] for pair in whole], [pair["output"] for pair in whole]
 
 
 def write_csv(path: Path, sample: Sample, output: Output) -> None:

@@ -14,8 +14,10 @@ import numpy as np
 
 from iaenet.data.formats.format import Format
 from iaenet.data.formats.wfdb_records import Record
+from iaenet.data.reading.bad_records import BadRecords
 from iaenet.data.reading.files import natural
 from iaenet.data.reading.imported import Imported
+from iaenet.data.reading.sample_files import Missing
 from iaenet.data.reading.sample_points import Array, Bounds, Periodic
 from iaenet.data.reading.windows import Recording, cut
 from iaenet.errors import InvalidInputError
@@ -31,6 +33,8 @@ def read_fecgsyndb(
     split_by: Literal["record", "subject"] = "record",
     bounds: Bounds = None,
     periodic: Periodic = False,
+    missing: Missing = "refuse",
+    skip_bad: bool = False,
     units: Mapping[str, str] | None = None,
 ) -> Imported:
     """`mixture = maternal + fetal + noise -> (maternal, fetal)`, each window of each lead being a sample.
@@ -39,7 +43,7 @@ def read_fecgsyndb(
     leads: channels, numbered from 1; 1 to 32 are abdominal, 33 and 34 maternal references. Default (1, 8, 11, 22, 25).
     window: length in samples, at 250 Hz. Default 2000, 8 seconds.
     split_by: what a split keeps together, a "record" (default) or all records of a "subject".
-    bounds, periodic, units: as for `read_wfdb`.
+    bounds, periodic, missing, skip_bad, units: as for `read_wfdb`.
 
     The fetal signal is the sum over twins, and noise the sum over its sources (none in the baseline case). Samples come
     in the order of `iaenet generate fetal-ecg`: record, window, lead.
@@ -56,23 +60,12 @@ def read_fecgsyndb(
     )
     if not mothers:
         raise InvalidInputError(f"{folder}: no record of fecgsyndb (subXX_snrYYdB_lZ_cW_mecg.hea) in this folder")
-    recordings = []
+    recordings, bad = [], BadRecords(skip_bad)
     for mother in mothers:
-        sources = _sources(mother)
-        first = sources["mecg"][0]
-        for record in (record for records in sources.values() for record in records):
-            if max(leads) > len(record.signal_names):
-                raise InvalidInputError(f"{record.header}: no lead {max(leads)}: there are {len(record.signal_names)}")
-            if (record.length, record.rate) != (first.length, first.rate):
-                raise InvalidInputError(
-                    f"{record.header}: {record.length} samples at {record.rate} Hz, "
-                    f"but {first.header} has {first.length} at {first.rate} Hz"
-                )
-        match = NAME.fullmatch(mother.stem)
-        name = match["subject"] if match is not None and split_by == "subject" else mother.stem.removesuffix("_mecg")
-        load = partial(_load, sources, [lead - 1 for lead in leads])
-        recordings.append(Recording(str(mother), name, first.rate, first.length, tuple(map(str, leads)), load))
-    unit = Record(mothers[0]).units[0]
+        with bad.passed_over():
+            recordings.append(_recording(mother, leads, split_by == "subject"))
+    bad.check(recordings, "records")
+    unit = Record(Path(recordings[0].file)).units[0]
     return cut(
         recordings,
         ["mixture"],
@@ -83,7 +76,27 @@ def read_fecgsyndb(
         units={"mixture": unit, "maternal": unit, "fetal": unit} | dict(units or {}),
         parameters={"leads": list(leads)},
         provenance={"reader": "fecgsyndb", "source": str(path)},
+        missing=missing,
+        bad=bad,
     )
+
+
+def _recording(mother: Path, leads: Sequence[int], by_subject: bool) -> Recording:
+    sources = _sources(mother)
+    first = sources["mecg"][0]
+    for record in (record for records in sources.values() for record in records):
+        if max(leads) > len(record.signal_names):
+            raise InvalidInputError(f"{record.header}: no lead {max(leads)}: there are {len(record.signal_names)}")
+        if (record.length, record.rate) != (first.length, first.rate):
+            raise InvalidInputError(
+                f"{record.header}: {record.length} samples at {record.rate} Hz, "
+                f"but {first.header} has {first.length} at {first.rate} Hz"
+            )
+    match = NAME.fullmatch(mother.stem)
+    name = match["subject"] if match is not None and by_subject else mother.stem.removesuffix("_mecg")
+    load = partial(_load, sources, [lead - 1 for lead in leads])
+    rate = first.rate_of([lead - 1 for lead in leads])
+    return Recording(str(mother), name, (rate, rate), first.length / first.rate, tuple(map(str, leads)), load)
 
 
 def _sources(mother: Path) -> dict[str, list[Record]]:

@@ -28,6 +28,7 @@ class Format:
     read: Callable[..., Imported]  # (path, **options)
     suffixes: tuple[str, ...] = ()  # that tell the format, in lower case
     folders: bool = False  # whether a folder of such files can be read
+    store: bool = False  # whether a file of this format is itself a folder
     write: Callable[[Path, Output], None] | None = None  # all samples to one file
     write_sample: Callable[[Path, Sample, Output], None] | None = None  # a file for each
     # Named numbers of all samples (samples, k): (path, names, names of the samples' files if any, options).

@@ -1,6 +1,6 @@
 """Generic HDF5: named data sets with all samples stacked, or one group for each sample."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 
 from iaenet.data.file_format import as_json, to_bytes
 from iaenet.data.formats.format import Format
+from iaenet.data.reading.bad_records import BadRecords
 from iaenet.data.reading.channel_names import Names, chosen, name_list
 from iaenet.data.reading.files import missing, natural, reading
 from iaenet.data.reading.hdf5_file import Hdf5Array, Hdf5Arrays, dataset_names, open_hdf5, plain_attributes
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.number_tables import numbers_of_stacks
-from iaenet.data.reading.sample_files import ArraySide, ChannelAxis, SampledArray, Slices, assemble
-from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
-from iaenet.data.reading.stacks import read_stacks
+from iaenet.data.reading.sample_files import ArraySide, ChannelAxis, Missing, SampledArray, Slices, assemble
+from iaenet.data.reading.sample_points import Bounds, GridKind, Periodic, Rule
+from iaenet.data.reading.stacks import grid_notes, read_stacks
 from iaenet.data.writing.output import Output
 from iaenet.data.writing.stacked import Named, arrays, sample_arrays
 from iaenet.errors import InvalidInputError
@@ -34,10 +35,15 @@ def read_hdf5(
     dim: int | None = None,
     channels: ChannelAxis = "last",
     sample_axis: int = 0,
+    grid: GridKind | None = None,
     bounds: Bounds = None,
     periodic: Periodic = False,
     rule: Rule = "cells",
+    missing: Missing = "refuse",
+    skip_bad: bool = False,
     units: Mapping[str, str] | None = None,
+    time: str | int | None = None,
+    segment: int | None = None,
 ) -> Imported:
     """Pairs from data sets `(samples, s1, ..., sd)`, or from groups that hold one sample each.
 
@@ -72,15 +78,24 @@ def read_hdf5(
             dim=dim,
             channels=channels,
             sample_axis=sample_axis,
+            grid=grid,
             bounds=bounds,
             periodic=periodic,
             rule=rule,
+            missing=missing,
+            skip_bad=skip_bad,
             units=units,
+            time=time,
+            segment=segment,
             parameters=parameters,
             provenance=provenance,
         )
-    samples = arrays
+    if time is not None:
+        raise InvalidInputError(f"{path}: --time is for stacked arrays; with --groups write a file for each group")
+    samples, bad = arrays, BadRecords(skip_bad)
     named = [name_list(coordinates), name_list(output_coordinates if output_coordinates is not None else coordinates)]
+    wanted = {*named[0], *named[1], *(item.name for names in (inputs, outputs) for item in chosen(names, "inputs"))}
+    samples.choose(bad, wanted)
     sides = [
         ArraySide(
             samples.where(0),
@@ -88,6 +103,7 @@ def read_hdf5(
             [(item, samples.array(item.name)) for item in chosen(names, role, samples.datasets)],
             dim,
             channels,
+            grid or "closed",
         )
         for names, role, where in zip((inputs, outputs), ("inputs", "outputs"), named, strict=True)
     ]
@@ -101,6 +117,9 @@ def read_hdf5(
         units=units,
         parameters=parameters,
         provenance=provenance,
+        missing=missing,
+        bad=bad,
+        notes=[] if all(named) else grid_notes(grid),
     )
 
 
@@ -117,6 +136,19 @@ class SampleGroups:
             raise InvalidInputError(f"{file.filename}: no groups within {within!r}, so no samples")
         self.datasets = dataset_names(file[self._path(0)])
         self._last: tuple[str, Hdf5Array] | None = None
+
+    def choose(self, bad: BadRecords, wanted: Iterable[str]) -> None:
+        """Leave out groups that lack one of the data sets wanted, if `bad` says so."""
+        usable = []
+        for sample, name in enumerate(self.names if bad.skip else ()):
+            with bad.passed_over():
+                for each in wanted:
+                    self._open(sample, each)
+                usable.append(name)
+        if bad.skip:
+            bad.check(usable, "groups")
+            self.names = usable
+            self.datasets = dataset_names(self._file[self._path(0)])
 
     def where(self, sample: int) -> str:
         """The name of a sample in messages."""

@@ -17,8 +17,8 @@ from iaenet.data.reading.files import existing_file, missing, reading, refuse_be
 from iaenet.data.reading.hdf5_file import Hdf5Array, open_hdf5
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.number_tables import numbers_of_stacks
-from iaenet.data.reading.sample_files import ChannelAxis
-from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
+from iaenet.data.reading.sample_files import ChannelAxis, Missing
+from iaenet.data.reading.sample_points import Bounds, GridKind, Periodic, Rule
 from iaenet.data.reading.stacks import Stack, read_stacks
 from iaenet.data.writing.output import Output
 from iaenet.data.writing.stacked import stacked
@@ -37,10 +37,15 @@ def read_matlab(
     dim: int | None = None,
     channels: ChannelAxis = "last",
     sample_axis: int = 0,
+    grid: GridKind | None = None,
     bounds: Bounds = None,
     periodic: Periodic = False,
     rule: Rule = "cells",
+    missing: Missing = "refuse",
+    skip_bad: bool = False,
     units: Mapping[str, str] | None = None,
+    time: str | int | None = None,
+    segment: int | None = None,
 ) -> Imported:
     """Pairs from the arrays of a `.mat` file, with the axes that MATLAB shows: `size(a)` is `(samples, s1, ..., sd)`.
 
@@ -66,10 +71,15 @@ def read_matlab(
         dim=dim,
         channels=channels,
         sample_axis=sample_axis,
+        grid=grid,
         bounds=bounds,
         periodic=periodic,
         rule=rule,
+        missing=missing,
+        skip_bad=skip_bad,
         units=units,
+        time=time,
+        segment=segment,
         provenance={"reader": "mat", "source": str(file), "bytes": file.stat().st_size},
     )
 

@@ -1,7 +1,6 @@
 """Meshes with data at their points, by meshio: one file for each sample."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -12,11 +11,13 @@ from numpy.typing import NDArray
 from iaenet.data.formats.format import Format
 from iaenet.data.problems.problem import Channel
 from iaenet.data.reading.array_layout import Values, as_values, check_numbers
+from iaenet.data.reading.bad_records import BadRecords
 from iaenet.data.reading.channel_names import Chosen, Names, chosen, name_list
-from iaenet.data.reading.files import files_in, missing, naming, reading, required
+from iaenet.data.reading.files import files_in, naming, reading, required
+from iaenet.data.reading.files import missing as lacking
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.number_tables import numbers_of_folder
-from iaenet.data.reading.sample_files import assemble
+from iaenet.data.reading.sample_files import Missing, assemble
 from iaenet.data.reading.sample_points import Array, Bounds, Periodic, PointSet, SamplePoints, SimplexMesh
 from iaenet.data.writing.output import Output, Sample
 from iaenet.errors import InvalidInputError
@@ -46,6 +47,8 @@ def read_meshes(
     bounds: Bounds = None,
     periodic: Periodic = False,
     rule: Literal["mesh", "cells", "monte-carlo"] = "mesh",
+    missing: Missing = "refuse",
+    skip_bad: bool = False,
     units: Mapping[str, str] | None = None,
 ) -> Imported:
     """Pairs from a folder of VTU or VTK files, one sample each, or from one such file.
@@ -54,19 +57,23 @@ def read_meshes(
     coordinates: which of `x`, `y`, `z`. Default: those that are not the same at all points of all files.
     rule: "mesh" (default) weighs points by the lumped mass of segments, triangles, quadrilaterals or tetrahedra;
         "cells" and "monte-carlo" take the points alone, as for `read_npz`.
-    bounds, periodic, units: as for `read_npz`.
+    bounds, periodic, missing, skip_bad, units: as for `read_npz`.
     """
     required("meshio", "mesh")
-    files = files_in(path, SUFFIXES)
+    bad = BadRecords(skip_bad)
+    files = files_in(path, SUFFIXES, bad)
     if rule not in ("mesh", "cells", "monte-carlo"):
         raise InvalidInputError(f"rule must be 'mesh', 'cells' or 'monte-carlo', got {rule!r}")
     meshes = lru_cache(maxsize=4)(read_mesh)
+    if skip_bad:
+        wanted = {item.name for names in (inputs, outputs) for item in chosen(names, "inputs")}
+        files = _readable(files, meshes, wanted, bad)
     axes = _axes(files, meshes, coordinates)
     sides = [
         _MeshSide(files, meshes, axes, rule == "mesh", chosen(names, role, list(meshes(files[0]).point_data)))
         for names, role in ((inputs, "inputs"), (outputs, "outputs"))
     ]
-    imported = assemble(
+    return assemble(
         lambda sample: str(files[sample]),
         len(files),
         *sides,
@@ -75,8 +82,23 @@ def read_meshes(
         rule="cells" if rule == "mesh" else rule,
         units=units,
         provenance={"reader": "mesh", "source": str(path), "bytes": sum(file.stat().st_size for file in files)},
+        missing=missing,
+        bad=bad,
+        mesh=lambda sample: meshes(files[sample]),
     )
-    return replace(imported, mesh=lambda sample: meshes(files[sample]))
+
+
+def _readable(files: list[Path], meshes: Meshes, wanted: set[str], bad: BadRecords) -> list[Path]:
+    """The files with all of the point data wanted."""
+    left = []
+    for file in files:
+        with bad.passed_over(), naming(file):
+            _points(meshes(file))
+            for name in wanted.difference(meshes(file).point_data):
+                raise lacking(file, "point data", name, list(meshes(file).point_data))
+            left.append(file)
+    bad.check(left, "files")
+    return left
 
 
 class _MeshSide:
@@ -118,7 +140,7 @@ class _MeshSide:
                 f"{self._files[sample]}: {item.name!r} is data of cells; only data of points is read"
             )
         if item.name not in mesh.point_data:
-            raise missing(self._files[sample], "point data", item.name, list(mesh.point_data))
+            raise lacking(self._files[sample], "point data", item.name, list(mesh.point_data))
         data: NDArray[Any] = mesh.point_data[item.name]
         check_numbers(f"{self._files[sample]}: {item.name!r}", data.dtype)
         if len(data) != len(mesh.points):
@@ -169,7 +191,7 @@ def _axes(files: list[Path], meshes: Meshes, coordinates: Names | None) -> tuple
         width = meshes(files[0]).points.shape[1]
         unknown = [name for name in names if name not in AXES[:width]]
         if unknown or not names:
-            raise missing(files[0], "coordinate", unknown[0] if unknown else "", list(AXES[:width]))
+            raise lacking(files[0], "coordinate", unknown[0] if unknown else "", list(AXES[:width]))
         return tuple(AXES.index(name) for name in names)
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     for file in files:

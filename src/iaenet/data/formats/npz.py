@@ -15,8 +15,8 @@ from iaenet.data.reading.channel_names import Names
 from iaenet.data.reading.files import existing_file, missing, reading, refuse_beyond_memory
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.number_tables import numbers_of_stacks
-from iaenet.data.reading.sample_files import ChannelAxis
-from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
+from iaenet.data.reading.sample_files import ChannelAxis, Missing
+from iaenet.data.reading.sample_points import Bounds, GridKind, Periodic, Rule
 from iaenet.data.reading.stacks import read_stacks
 from iaenet.data.writing.output import Output
 from iaenet.data.writing.stacked import stacked
@@ -33,10 +33,15 @@ def read_npz(
     dim: int | None = None,
     channels: ChannelAxis = "last",
     sample_axis: int = 0,
+    grid: GridKind | None = None,
     bounds: Bounds = None,
     periodic: Periodic = False,
     rule: Rule = "cells",
+    missing: Missing = "refuse",
+    skip_bad: bool = False,
     units: Mapping[str, str] | None = None,
+    time: str | int | None = None,
+    segment: int | None = None,
 ) -> Imported:
     """Pairs from arrays `(samples, s1, ..., sd)` or `(samples, s1, ..., sd, c)` of an archive.
 
@@ -49,8 +54,16 @@ def read_npz(
     sample_axis: which axis counts the samples. Default 0; -1 for the last.
     bounds: pairs (low, high) of the domain. Default: tight around all samples, the unit box without coordinates.
     periodic: one flag, or one for each axis. Default False.
+    grid: where the points of a grid without coordinates lie, in parts of a side: "closed", i / (n - 1), but i / n on a
+        periodic axis; "left", i / n; "centres", (i + 1/2) / n. Default: closed, with a note that says so.
     rule: weights of point sets, "cells" (default) or "monte-carlo".
+    missing: "refuse" (default) a sample with values that are NaN, or "drop" the points that lack a value.
+    skip_bad: leave out samples that cannot be used, and list them in `skipped`; all are then read at once to find out.
+        Default False: the first of them is an error.
     units: of arrays or channels by name. Default "1".
+    time: an axis of time, by its number or by the name of an array of times: samples are then the steps from each state
+        to the next, and records the trajectories along the axis of samples, if that is another. Default none.
+    segment: cuts trajectories into records of so many steps. Default: none; a tenth of a single trajectory.
 
     Arrays are read whole, when first needed.
 
@@ -73,10 +86,15 @@ def read_npz(
         dim=dim,
         channels=channels,
         sample_axis=sample_axis,
+        grid=grid,
         bounds=bounds,
         periodic=periodic,
         rule=rule,
+        missing=missing,
+        skip_bad=skip_bad,
         units=units,
+        time=time,
+        segment=segment,
         provenance={"reader": "npz", "source": str(file), "bytes": file.stat().st_size},
     )
 

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from iaenet.data.formats.format import Format
 from iaenet.data.formats.hdf5 import SampleGroups
+from iaenet.data.reading.bad_records import BadRecords
 from iaenet.data.reading.channel_names import Chosen, Names, chosen
 from iaenet.data.reading.files import missing, naming, reading
 from iaenet.data.reading.hdf5_file import Hdf5Arrays, open_hdf5, plain_attributes
 from iaenet.data.reading.imported import Imported
-from iaenet.data.reading.sample_files import ArraySide, SampledArray, Slices, assemble
+from iaenet.data.reading.sample_files import ArraySide, Missing, SampledArray, Slices, assemble
 from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
 from iaenet.data.reading.stacks import shared, stacked
 from iaenet.errors import InvalidInputError
@@ -38,6 +39,8 @@ def read_pdebench(
     bounds: Bounds = None,
     periodic: Periodic = False,
     rule: Rule = "cells",
+    missing: Missing = "refuse",
+    skip_bad: bool = False,
     units: Mapping[str, str] | None = None,
 ) -> Imported:
     """Quantities at the input steps -> quantities at the output steps.
@@ -87,6 +90,8 @@ def read_pdebench(
         units=units,
         parameters=parameters,
         provenance={"reader": "pdebench", "source": str(path), "bytes": Path(path).stat().st_size},
+        missing=missing,
+        bad=BadRecords(skip_bad),
     )
 
 

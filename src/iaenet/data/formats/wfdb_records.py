@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from iaenet.data.formats.format import Format
+from iaenet.data.reading.bad_records import BadRecords
 from iaenet.data.reading.channel_names import Names, chosen
 from iaenet.data.reading.files import existing_file, missing, natural, reading, required
 from iaenet.data.reading.imported import Imported
+from iaenet.data.reading.sample_files import Missing
 from iaenet.data.reading.sample_points import Array, Bounds, Periodic
 from iaenet.data.reading.windows import Recording, cut
 from iaenet.errors import InvalidInputError
@@ -29,32 +31,38 @@ def read_wfdb(
     window: int = 2000,
     bounds: Bounds = None,
     periodic: Periodic = False,
+    missing: Missing = "refuse",
+    skip_bad: bool = False,
     units: Mapping[str, str] | None = None,
 ) -> Imported:
     """Pairs of windows of named signals, from one record (`NAME`, `NAME.hea`) or all records in a folder and below it.
 
     inputs, outputs: names of signals, which every record must have.
-    window: length in samples; windows follow one another, and what remains of a record is left out. Default 2000.
+    window: length in samples of the first record; windows follow one another, and what remains of a record is left
+        out. Default 2000.
     bounds: in seconds from the start of a window. Default (0, window / rate); the points are `k / rate`, k < window.
     periodic: Default False.
+    missing, skip_bad: as for `read_npz`.
     units: Default: those of the first record.
 
-    Values are physical. All records must have the same rate. A split keeps the windows of a record together.
+    Values are physical. Records, and the input and output of one, may be sampled at different rates: all windows have
+    the duration of the first record's, each on its own times. A split keeps the windows of a record together, or cuts
+    each record in time.
     """
-    records = [Record(header) for header in headers_in(path)]
     names = [
         [item.name for item in chosen(given, role, given if not isinstance(given, str) else ())]
         for given, role in ((inputs, "inputs"), (outputs, "outputs"))
     ]
-    recordings = []
-    for record in records:
-        columns = [[record.column(name) for name in side] for side in names]
-        recordings.append(
-            Recording(
-                str(record.header), record.name, record.rate, record.length, ("",), partial(_load, record, columns)
-            )
-        )
-    known = {name: records[0].units[records[0].column(name)] for side in names for name in side}
+    recordings, known, bad = [], dict[str, str](), BadRecords(skip_bad)
+    for header in headers_in(path):
+        with bad.passed_over():
+            record = Record(header)
+            columns = [[record.column(name) for name in side] for side in names]
+            rates = record.rate_of(columns[0]), record.rate_of(columns[1])
+            load = partial(_load, record, columns)
+            recordings.append(Recording(str(header), record.name, rates, record.length / record.rate, ("",), load))
+            known = known or {name: record.units[record.column(name)] for side in names for name in side}
+    bad.check(recordings, "records")
     return cut(
         recordings,
         *names,
@@ -63,6 +71,8 @@ def read_wfdb(
         periodic=periodic,
         units=known | dict(units or {}),
         provenance={"reader": "wfdb", "source": str(path)},
+        missing=missing,
+        bad=bad,
     )
 
 
@@ -95,7 +105,8 @@ class Record:
                 raise InvalidInputError(f"{self.header}: a record of several segments; import the segments themselves")
             if not found.n_sig:
                 raise InvalidInputError(f"{self.header}: the record has no signals")
-            self.rate = float(found.fs)
+            self.rate = float(found.fs)  # of frames, which may hold several samples of a signal
+            self._per_frame = [int(count or 1) for count in found.samps_per_frame]
             self.signal_names: list[str] = found.sig_name
             self.units: list[str] = found.units
             self.comments: list[str] = found.comments
@@ -105,8 +116,6 @@ class Record:
 
     def _check(self, found: Any) -> None:
         """What the header says of its signal files, before they are read."""
-        if any(count not in (None, 1) for count in found.samps_per_frame):
-            raise InvalidInputError(f"{self.header}: signals of different rates in one record; resample them first")
         if not found.sig_len:
             raise InvalidInputError(f"{self.header}: the header does not say how long the signals are")
         for name in dict.fromkeys(found.file_name):
@@ -115,7 +124,8 @@ class Record:
             file = existing_file(self.header.with_name(name))
             mine = [i for i, other in enumerate(found.file_name) if other == name]
             if found.fmt[mine[0]] in BYTES:
-                needed = BYTES[found.fmt[mine[0]]] * len(mine) * found.sig_len + (found.byte_offset[mine[0]] or 0)
+                frame = sum(self._per_frame[i] for i in mine)
+                needed = BYTES[found.fmt[mine[0]]] * frame * found.sig_len + (found.byte_offset[mine[0]] or 0)
                 size = file.stat().st_size
                 if size < int(needed):
                     raise InvalidInputError(
@@ -128,17 +138,25 @@ class Record:
             raise missing(self.header, "signal", name, self.signal_names)
         return self.signal_names.index(name)
 
+    def rate_of(self, columns: Sequence[int]) -> float:
+        """The rate of signals that are sampled together."""
+        counts = {self._per_frame[column] for column in columns}
+        if len(counts) > 1:
+            shown = ", ".join(f"{self.signal_names[c]} {self.rate * self._per_frame[c]:g} Hz" for c in columns)
+            raise InvalidInputError(f"{self.header}: {shown}: channels of one function must have one rate")
+        return self.rate * counts.pop()
+
     def signals(self, columns: Sequence[int]) -> Array:
-        """Physical values `(length, signals)`."""
+        """Physical values `(length, signals)`, of signals of one rate."""
         with reading(self.header, "a WFDB record"):
             name = str(self.header.absolute().with_suffix(""))
-            record = self._wfdb.rdrecord(name, channels=list(columns), physical=False)
-            for column, total in zip(columns, record.d_signal.sum(axis=0), strict=True):
+            record = self._wfdb.rdrecord(name, channels=list(columns), physical=False, smooth_frames=False)
+            for column, signal in zip(columns, record.e_d_signal, strict=True):
                 said = self._checksums[column]
-                if said is not None and (int(total) - said) % 2**16:
+                if said is not None and (int(signal.sum()) - said) % 2**16:
                     # Not refused: writers of the format do not all agree on the checksum.
                     LOG.warning("%s: signal %s does not match its checksum", self.header, self.signal_names[column])
-            return np.asarray(record.dac(), dtype=np.float64)
+            return np.stack(record.dac(expanded=True), axis=1).astype(np.float64)
 
 
 FORMAT = Format("wfdb", read_wfdb, (".hea",), folders=True)

@@ -23,6 +23,12 @@ PROBLEMS: "LazyRegistry[type[Problem]]" = LazyRegistry(
             "screened_poisson:ScreenedPoisson",
             "screened Poisson's equation in a square: boundary values, source and coefficient -> solution",
         ),
+        "navier-stokes": ("navier_stokes:NavierStokes", "flow in a periodic square: vorticity -> vorticity later"),
+        "kuramoto-sivashinsky": (
+            "kuramoto_sivashinsky:KuramotoSivashinsky",
+            "chaos on a periodic line: state -> state a while later",
+        ),
+        "heat": ("heat:Heat", "heat in an insulated cube (3-D): conductivity and heating -> temperature"),
         "fetal-ecg": ("fetal_ecg:FetalECG", "electrocardiogram: mixture -> (maternal, fetal)"),
     },
 )

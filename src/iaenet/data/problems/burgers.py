@@ -154,7 +154,7 @@ def _quadrature(initial: FourierSeries, x: Array, nu: float, t: float, growth: f
     windows = np.lib.stride_tricks.sliding_window_view(np.resize(potential, n + width - 1), width)
     first = np.ceil((x - reach) * n).astype(np.int64)  # y = (first + 0 .. width - 1) / n
     u: Array = np.empty(len(x))
-    rows = max(1, 2**17 // width)  # about 1 MB at a time, to stay in cache
+    rows = max(1, 2**15 // width)  # 256 KB at a time: it stays in cache, and its memory with the process
     for start in range(0, len(x), rows):
         part = slice(start, start + rows)
         distance = (x[part] - first[part] / n)[:, None] - np.arange(width) / n

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from iaenet.data.reading.sample_points import Array, PointSet, SamplePoints, TensorGrid, UniformGrid, even
+from iaenet.data.reading.sample_points import Array, GridKind, PointSet, SamplePoints, TensorGrid, UniformGrid, even
 from iaenet.errors import InvalidInputError
 
 Values = NDArray[np.floating]
@@ -75,8 +75,8 @@ def space_axes(coordinates: Sequence[tuple[int, ...]], shape: tuple[int, ...], d
     )
 
 
-def lay_out(coordinates: Sequence[NDArray[np.generic]], space: tuple[int, ...]) -> Layout:
-    """The layout of values whose space axes have shape `space`.
+def lay_out(coordinates: Sequence[NDArray[np.generic]], space: tuple[int, ...], grid: GridKind = "closed") -> Layout:
+    """The layout of values whose space axes have shape `space`; without coordinates they are a uniform `grid`.
 
     >>> x, y = np.meshgrid([0.0, 0.5, 1.0], [0.0, 1.0])  # numpy's default: x runs along the second axis
     >>> layout = lay_out([x, y], (2, 3))
@@ -85,7 +85,7 @@ def lay_out(coordinates: Sequence[NDArray[np.generic]], space: tuple[int, ...]) 
     """
     d = len(coordinates)
     if d == 0:
-        return Layout(UniformGrid(space), tuple(range(len(space))))
+        return Layout(UniformGrid(space, grid), tuple(range(len(space))))
     if d == 1 and coordinates[0].ndim == 2:
         return Layout(PointSet(coordinates[0].astype(np.float64)), (0,))
     if all(each.ndim == 1 for each in coordinates) and tuple(len(each) for each in coordinates) == space:

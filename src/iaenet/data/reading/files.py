@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
+from iaenet.data.reading.bad_records import BadRecords
 from iaenet.errors import InvalidInputError
 
 
@@ -39,10 +40,10 @@ def existing_file(path: str | Path) -> Path:
     return found
 
 
-def files_in(path: str | Path, suffixes: Sequence[str]) -> list[Path]:
+def files_in(path: str | Path, suffixes: Sequence[str], bad: BadRecords | None = None) -> list[Path]:
     """`path` itself if it is a file, or the files with one of the suffixes in that folder, in order of name.
 
-    Numbers in names count as numbers: `s2.csv` comes before `s10.csv`.
+    Numbers in names count as numbers: `s2.csv` comes before `s10.csv`. Empty files are refused, or left to `bad`.
     """
     folder = Path(path)
     if not folder.is_dir():
@@ -50,7 +51,12 @@ def files_in(path: str | Path, suffixes: Sequence[str]) -> list[Path]:
     found = [file for file in folder.iterdir() if file.suffix.lower() in suffixes and file.is_file()]
     if not found:
         raise InvalidInputError(f"{folder}: no {' or '.join(suffixes)} file in this folder")
-    return [existing_file(file) for file in sorted(found, key=lambda file: natural(file.name))]
+    bad, files = bad or BadRecords(), []
+    for file in sorted(found, key=lambda file: natural(file.name)):
+        with bad.passed_over():
+            files.append(existing_file(file))
+    bad.check(files, "files")
+    return files
 
 
 def natural(name: str) -> list[tuple[int, int | str]]:

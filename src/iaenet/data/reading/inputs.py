@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from iaenet.data.file_format import STREAMS, TABLES, TEXTS
-from iaenet.data.formats import DATA, FORMATS, format_names
+from iaenet.data.formats import DATA, FORMATS, format_names, format_of_store
 from iaenet.data.formats.format import Format
 from iaenet.data.problems.problem import Channel
 from iaenet.data.reading.channel_names import name_list
@@ -18,7 +18,8 @@ from iaenet.data.reading.files import existing
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.joined import is_joint
 from iaenet.data.reading.reader_options import OPTIONS, parse_options
-from iaenet.data.reading.sample_points import AtLeast, Spaces
+from iaenet.data.reading.sample_points import AtLeast
+from iaenet.data.reading.shared_domain import Spaces
 from iaenet.errors import InvalidInputError, no_such
 from iaenet.functions.sample import SCALARS
 
@@ -38,6 +39,8 @@ class Given:
     options: Mapping[str, Any]  # of the reader
     splits: list[str] | None = None
     mesh: Callable[[int], Any] | None = None  # the mesh of a sample, as meshio has it
+    notes: tuple[str, ...] = ()  # what was assumed
+    skipped: tuple[str, ...] = ()  # what was left out, and why
 
 
 def read_inputs(
@@ -46,6 +49,7 @@ def read_inputs(
     *,
     format: str | None = None,
     reach: ArrayLike | None = None,
+    boundary: str | Path | None = None,
     **options: Any,
 ) -> Given:
     """The inputs in a file or folder, as the model of this metadata takes them (see `iaenet.models.operator.Operator`).
@@ -55,6 +59,7 @@ def read_inputs(
     imported from are read in the same way. `options`, see `iaenet.data.reading.reader_options`, replace all that.
 
     format: one of `iaenet.data.formats.FORMATS`. Default: by the name, or what is in a folder.
+    boundary: file or folder with the boundaries of the domains, as for `import_data`. Default: none.
     """
     name = format_of(path) if format is None else format
     if name not in FORMATS:
@@ -62,7 +67,8 @@ def read_inputs(
     kind = FORMATS[name]
     chosen = {**_defaults(kind, metadata, reach), **parse_options(options, "predict")}
     if is_joint(chosen):
-        return _given(name, path, kind.load(path, _without_outputs(chosen), outputs=False), chosen)
+        found = kind.load(path, _without_outputs(chosen), outputs=False)
+        return _given(name, path, found, chosen, metadata, boundary)
     if "coordinates" not in chosen and "dim" in kind.options and metadata.get("trained"):
         chosen.setdefault("dim", metadata["trained"]["dim"])
     if kind.options.get("inputs") and "inputs" not in chosen:
@@ -72,14 +78,25 @@ def read_inputs(
         if role.format("output") in kind.options and role.format("input") in chosen:
             chosen[role.format("output")] = chosen[role.format("input")]
     kind.check(chosen)
-    return _given(name, path, kind.read(path, **chosen), chosen)
+    return _given(name, path, kind.read(path, **chosen), chosen, metadata, boundary)
 
 
 def _without_outputs(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in ("outputs", "output_coordinates")}
 
 
-def _given(name: str, path: str | Path, imported: Imported, chosen: dict[str, Any]) -> Given:
+def _given(
+    name: str,
+    path: str | Path,
+    imported: Imported,
+    chosen: dict[str, Any],
+    metadata: Mapping[str, Any],
+    boundary: str | Path | None,
+) -> Given:
+    if boundary is not None:
+        from iaenet.data.reading.boundary_files import bounded
+
+        imported = bounded(imported, boundary)
     count = len(imported.given)
     if not count:
         raise InvalidInputError(f"{path}: no samples")
@@ -96,6 +113,9 @@ def _given(name: str, path: str | Path, imported: Imported, chosen: dict[str, An
         options=chosen,
         splits=imported.splits,
         mesh=imported.mesh,
+        # Files of the format trained on are read as those were, and whoever imported them was told.
+        notes=() if (metadata.get("provenance") or {}).get("reader") == name else imported.notes,
+        skipped=imported.skipped,
     )
 
 
@@ -113,6 +133,8 @@ def format_of(path: str | Path) -> str:
     iaenet.errors.InvalidInputError: nowhere.csv: no such file or folder
     """
     source, names = existing(path), format_names()
+    if store := format_of_store(source):
+        return store
     if source.is_dir():
         read = {suffix: name for suffix, name in names.items() if FORMATS[name].folders}  # else a file has all samples
         found = sorted({read[file.suffix.lower()] for file in source.iterdir() if file.suffix.lower() in read})

@@ -20,7 +20,7 @@ from iaenet.data.problems.problem import Channel
 from iaenet.data.reading.channel_names import name_list, with_units
 from iaenet.data.reading.files import naming
 from iaenet.data.reading.imported import Imported, Lazy
-from iaenet.data.reading.sample_points import JointDomain
+from iaenet.data.reading.shared_domain import JointDomain
 from iaenet.errors import InvalidInputError
 from iaenet.functions.field import Field
 from iaenet.functions.sample import SCALARS, Sample

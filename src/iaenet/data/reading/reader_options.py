@@ -3,71 +3,28 @@
 No PyTorch here, so that help is instant. Which of the options a format has, its reader's keywords say.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
+from iaenet.data.reading.option_kinds import (
+    AXIS,
+    CHARACTER,
+    FLAG,
+    FLAGS,
+    NAME,
+    NAMES,
+    NUMBER,
+    NUMBER_OR_LIST,
+    NUMBERS,
+    PAIRS,
+    UNITS,
+    Kind,
+    choice,
+)
 from iaenet.errors import InvalidInputError, no_such
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What an option is: `convert` takes a plain value, or raises TypeError or ValueError."""
-
-    metavar: str  # in a command's help
-    wanted: str  # in messages
-    convert: Callable[[Any], Any]
-    plain_text: bool = False  # whether text stays as it is, unless it is a list in brackets
-
-
-def _exactly(kind: type) -> Callable[[Any], Any]:
-    def convert(value: Any) -> Any:
-        if type(value) is not kind:  # true is no whole number
-            raise TypeError
-        return value
-
-    return convert
-
-
-def _each(convert: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
-    def several(value: Any) -> list[Any]:
-        if not isinstance(value, list | tuple) or not value:
-            raise TypeError
-        return [convert(one) for one in value]
-
-    return several
-
-
-def _one_or_each(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda value: _each(convert)(value) if isinstance(value, list | tuple) else convert(value)
-
-
-def _pair(value: Any) -> tuple[float, float]:
-    low, high = value
-    return float(low), float(high)
-
-
-def _units(value: Any) -> dict[str, str]:
-    return {_word(name): str(unit) for name, unit in dict(value).items()}
-
-
-def _choice(*choices: str) -> Kind:
-    return Kind(f"{{{','.join(choices)}}}", f"one of {', '.join(choices)}", lambda v: choices[choices.index(v)], True)
-
-
-_word, _whole, _flag = _exactly(str), _exactly(int), _exactly(bool)
-NAMES = Kind("NAME,...", "names with commas between them", _one_or_each(_word), True)
-NAME = Kind("NAME", "a name", _word, True)
-CHARACTER = Kind("CHARACTER", "one character", _word, True)
-PAIRS = Kind("[[LOW,HIGH],...]", "pairs of numbers, one for each axis, as [[0,1],[-1,1]]", _each(_pair))
-FLAG = Kind("true|false", "true or false", _flag)
-FLAGS = Kind("true|false|[true,...]", "true or false, or a list of them, one for each axis", _one_or_each(_flag))
-NUMBER = Kind("N", "a whole number", _whole)
-NUMBER_OR_LIST = Kind("N|N,...", "a whole number, or several with commas between them", _one_or_each(_whole))
-NUMBERS = Kind("N,...", "whole numbers with commas between them", _each(_whole))
-UNITS = Kind("{NAME: UNIT,...}", "units by name, as {u: m/s, p: Pa}", _units)
 
 
 @dataclass(frozen=True)
@@ -101,7 +58,7 @@ class Option:
         for value in self._readings(given):
             try:
                 if isinstance(value, Mapping) and self.kind is not UNITS:  # one for each function of a sample
-                    return {_word(name): self.kind.convert(one) for name, one in value.items()}
+                    return {str(name): self.kind.convert(one) for name, one in value.items()}
                 return self.kind.convert(value)
             except (TypeError, ValueError):
                 continue
@@ -129,7 +86,7 @@ class Option:
         return f"{self.text} Default: {default}."
 
 
-ARRAYS = "(npz, mat, hdf5)"
+ARRAYS = "(npz, mat, hdf5, pt, zarr)"
 IMPORT, PREDICT = ("import",), ("predict",)
 OPTIONS = {
     option.name: option
@@ -165,7 +122,7 @@ OPTIONS = {
         Option(
             "output_coordinates",
             NAMES,
-            "Coordinates of the output, if it has points of its own (npz, mat, hdf5, csv).",
+            "Coordinates of the output, if it has points of its own (npz, mat, hdf5, pt, csv).",
             "those of the input",
             commands=IMPORT,
         ),
@@ -179,10 +136,23 @@ OPTIONS = {
         Option("periodic", FLAGS, "Whether the axes are periodic.", "false", trained="as trained"),
         Option(
             "rule",
-            _choice("cells", "monte-carlo", "mesh"),
+            choice("cells", "monte-carlo", "mesh"),
             "Quadrature weights of points without a grid.",
             "cells; mesh for mesh, which alone has it",
             remembered=True,
+        ),
+        Option(
+            "missing",
+            choice("refuse", "drop"),
+            "What to do about values that are NaN or missing: drop leaves their points out, sample by sample.",
+            "refuse, at the first of them",
+            remembered=True,
+        ),
+        Option(
+            "skip_bad",
+            FLAG,
+            "Leave out files, records and samples that cannot be used, and list them at the end.",
+            "false, the first of them is an error",
         ),
         Option("units", UNITS, "Units by name of array or channel.", "those in the file, or 1", commands=IMPORT),
         Option(
@@ -194,13 +164,37 @@ OPTIONS = {
             trained="as trained",
         ),
         Option(
-            "channels", _choice("last", "first"), f"Where an array has its channels {ARRAYS}.", "last", remembered=True
+            "channels", choice("last", "first"), f"Where an array has its channels {ARRAYS}.", "last", remembered=True
         ),
         Option(
             "sample_axis",
             NUMBER,
             f"Which axis of an array counts samples; -1 is the last {ARRAYS}.",
             "0",
+            remembered=True,
+        ),
+        Option(
+            "time",
+            AXIS,
+            "Time, as a dimension of netcdf, or for arrays the number of the axis or the name of the array of times: "
+            "each step from one state to the next is a sample, a trajectory a record (npz, mat, hdf5, netcdf).",
+            "none",
+            commands=IMPORT,
+        ),
+        Option(
+            "segment",
+            NUMBER,
+            "With --time: cut trajectories into parts of so many steps, each in one split, with one step left out "
+            "between them (npz, mat, hdf5, netcdf).",
+            "whole trajectories; a tenth where there is one",
+            commands=IMPORT,
+        ),
+        Option(
+            "grid",
+            choice("closed", "left", "centres"),
+            "Where the points of a grid without coordinates lie: closed, i/(n-1) of a side, or i/n if it is periodic; "
+            f"left, i/n; centres, (i+1/2)/n {ARRAYS}.",
+            "closed, and a line that says so",
             remembered=True,
         ),
         Option(
@@ -217,8 +211,15 @@ OPTIONS = {
         Option(
             "sample",
             NAME,
-            "The dimension that counts samples (netcdf).",
+            "The dimension that counts samples (netcdf, zarr).",
             "none, each file is a sample",
+            remembered=True,
+        ),
+        Option(
+            "empty_chunks",
+            choice("refuse", "fill"),
+            "What to do about chunks that are not there, which read as the fill value (zarr).",
+            "refuse, since a damaged store looks the same",
             remembered=True,
         ),
         Option(
@@ -241,12 +242,12 @@ OPTIONS = {
         ),
         Option(
             "split_by",
-            _choice("record", "subject"),
+            choice("record", "subject"),
             "What is kept together in one split (fecgsyndb).",
             "record",
             commands=IMPORT,
         ),
-        Option("split", _choice("train", "validation", "test"), "Of a data file (data).", "all", commands=PREDICT),
+        Option("split", choice("train", "validation", "test"), "Of a data file (data).", "all", commands=PREDICT),
         Option("resolution", NUMBER, "Of a data file (data).", "all", commands=PREDICT),
     )
 }

@@ -9,14 +9,17 @@ import torch
 from numpy.typing import NDArray
 
 from iaenet.data.reading.array_layout import Layout, Values, as_values, check_numbers, lay_out, space_axes
+from iaenet.data.reading.bad_records import BadRecords
 from iaenet.data.reading.channel_names import Chosen, check_units, with_units
 from iaenet.data.reading.files import naming
 from iaenet.data.reading.imported import Imported, Lazy
-from iaenet.data.reading.sample_points import Bounds, JointDomain, Periodic, Rule, SamplePoints, SharedDomain
+from iaenet.data.reading.sample_points import Bounds, GridKind, Mask, Periodic, Rule, SamplePoints
+from iaenet.data.reading.shared_domain import JointDomain, SharedDomain
 from iaenet.errors import InvalidInputError
 from iaenet.functions.field import Field
 
 ChannelAxis = Literal["last", "first"]
+Missing = Literal["refuse", "drop"]
 Slices = tuple[slice, ...]
 
 
@@ -56,12 +59,16 @@ class ArraySide:
         arrays: Sequence[tuple[Chosen, SampledArray]],
         dim: int | None = None,
         channels: ChannelAxis = "last",
+        grid: GridKind = "closed",
     ) -> None:
         if channels not in ("last", "first"):
             raise InvalidInputError(f"channels must be 'last' or 'first', got {channels!r}")
+        if grid not in ("closed", "left", "centres"):
+            raise InvalidInputError(f"grid must be 'closed', 'left' or 'centres', got {grid!r}")
         self._coordinates = coordinates
         self._first = channels == "first"
         self._dim = dim
+        self._grid = grid
         self._parts: list[tuple[SampledArray, Slices]] = []
         self._layouts: dict[tuple[int, ...], Layout] = {}
         self.names: list[str] = []
@@ -93,7 +100,7 @@ class ArraySide:
             if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
                 at = np.argwhere(~np.isfinite(array))[0].tolist()
                 raise InvalidInputError(f"coordinate {each.name!r}, entry {at} is {array[tuple(at)]}")
-        found = lay_out(arrays, space)
+        found = lay_out(arrays, space, self._grid)
         if not self.per_sample:
             self._layouts[space] = found
         return found
@@ -125,13 +132,23 @@ class ArraySide:
         return shape[len(shape) - count :] if self._first else shape[:count]
 
 
-def field_of(side: Side, sample: int, domain: SharedDomain) -> Field:
-    """The function of a sample; the first number that is not finite is refused by name."""
-    values = side.values(sample)
+def function_of(side: Side, sample: int, missing: Missing) -> tuple[SamplePoints, Values]:
+    """Points and values of a sample; the first number that is not finite is refused by name.
+
+    Points that have no value (NaN) in one or more channels are left out if `missing` is "drop".
+    """
+    points, values = side.points(sample), side.values(sample)
+    absent: Mask = np.any(np.isnan(values), axis=1)
+    if missing == "drop" and absent.any():
+        if absent.all():
+            raise InvalidInputError(f"no point has a value of {' and '.join(side.names)}")
+        points, values = points.keep(np.logical_not(absent)), values[~absent]
     if not np.all(np.isfinite(values)):
         point, channel = np.argwhere(~np.isfinite(values))[0]
-        raise InvalidInputError(f"channel {side.names[channel]}, point {point} is {values[point, channel]}")
-    return Field(domain.discretize(side.points(sample)), torch.from_numpy(np.array(values, order="C")))
+        number = values[point, channel]
+        hint = "; --missing drop leaves points without a value out" if np.isnan(number) else ""
+        raise InvalidInputError(f"channel {side.names[channel]}, point {point} is {number}{hint}")
+    return points, np.array(values, order="C")
 
 
 def assemble(
@@ -147,31 +164,50 @@ def assemble(
     provenance: Mapping[str, Any],
     parameters: Mapping[str, Any] | None = None,
     records: Sequence[str] | None = None,
+    positions: Sequence[int] | None = None,
+    missing: Missing = "refuse",
+    bad: BadRecords | None = None,
+    notes: Sequence[str] = (),
+    mesh: Callable[[int], Any] | None = None,
 ) -> Imported:
     """Pairs of fields in one domain; `where(sample)` names a sample in messages.
 
-    Where the outputs have another dimension than the inputs, their domain is tight and not periodic.
+    Where the outputs have another dimension than the inputs, their domain is tight and not periodic. If `bad` says so,
+    all samples are read here, once, and those that cannot be used are left out.
     """
     check_units(units, inputs.names + outputs.names)
-    with naming(where(0)):
-        dim = inputs.points(0).dim
-        same = dim == outputs.points(0).dim
+    if missing not in ("refuse", "drop"):
+        raise InvalidInputError(f"missing must be 'refuse' or 'drop', got {missing!r}")
+    bad = bad or BadRecords()
+    usable: Sequence[int] = range(count)
+    if bad.skip:
+        usable = _usable(bad, where, usable, lambda i: [function_of(side, i, missing) for side in (inputs, outputs)])
+    with naming(where(usable[0])):
+        dim = inputs.points(usable[0]).dim
+        same = dim == outputs.points(usable[0]).dim
     domain = bounds.of(dim, periodic, rule) if isinstance(bounds, JointDomain) else SharedDomain(bounds, periodic, rule)
     output_domain = domain if same else SharedDomain(None, False, rule)
-    for side, its in ((inputs, domain), (outputs, output_domain)):
-        for sample in range(0 if its.given else count if side.per_sample else 1):
+    sides = (inputs, domain), (outputs, output_domain)
+    for side, its in sides:
+        for sample in () if its.given else usable if side.per_sample else usable[:1]:
             with naming(where(sample)):
                 its.include(side.points(sample))
 
+    def field(side: Side, its: SharedDomain, sample: int) -> Field:
+        points, values = function_of(side, sample, missing)
+        return Field(its.discretize(points), torch.from_numpy(values))
+
     def given(sample: int) -> Field:
         with naming(where(sample)):
-            return field_of(inputs, sample, domain)
+            return field(inputs, domain, sample)
 
     def pair(sample: int) -> tuple[Field, Field]:
         with naming(where(sample)):
-            return field_of(inputs, sample, domain), field_of(outputs, sample, output_domain)
+            return field(inputs, domain, sample), field(outputs, output_domain, sample)
 
-    return Imported(
+    if bad.skip:
+        usable = _usable(bad, where, usable, pair)
+    found = Imported(
         Lazy(count, pair),
         with_units(inputs.names, units),
         with_units(outputs.names, units),
@@ -180,4 +216,22 @@ def assemble(
         None if records is None else tuple(records),
         Lazy(count, given),
         where,
+        mesh=mesh,
+        positions=None if positions is None else tuple(positions),
+        notes=tuple(notes),
+        skipped=tuple(bad.reasons),
     )
+    return found.subset(usable) if len(usable) < count else found
+
+
+def _usable(
+    bad: BadRecords, where: Callable[[int], str], samples: Sequence[int], read: Callable[[int], object]
+) -> list[int]:
+    """The samples that can be read."""
+    left = []
+    for sample in samples:
+        with bad.passed_over(), naming(where(sample)):
+            read(sample)
+            left.append(sample)
+    bad.check(left, "samples")
+    return left

@@ -1,13 +1,10 @@
 """Where the values of a sample were taken, before the domain that all samples share is known."""
 
-import hashlib
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 
 from iaenet.errors import InvalidInputError
@@ -26,6 +23,8 @@ class AtLeast:
 Bounds = Any  # pairs, an `AtLeast`, a `JointDomain`, or None
 Periodic = bool | Sequence[bool]
 Rule = Literal["cells", "monte-carlo"]
+GridKind = Literal["closed", "left", "centres"]
+Mask = NDArray[np.bool_]
 
 
 class SamplePoints(Protocol):
@@ -42,14 +41,23 @@ class SamplePoints(Protocol):
         """All that distinguishes these points from others of its kind."""
         ...
 
+    def keep(self, mask: Mask) -> "SamplePoints":
+        """Those of the points that have a value."""
+        ...
+
     def discretize(self, bounds: ArrayLike, periodic: tuple[bool, ...], rule: Rule) -> Discretization: ...
 
 
 @dataclass(frozen=True)
 class UniformGrid:
-    """A grid of which only the shape is known: in the unit box, unless the user gives bounds."""
+    """A grid of which only the shape is known: in the unit box, unless the user gives bounds.
+
+    `i / (s - 1)` of an axis if it is `closed` (`i / s` if it is periodic), `i / s` if its `left` end alone is a point,
+    `(i + 1/2) / s` if points are the `centres` of cells.
+    """
 
     shape: tuple[int, ...]
+    grid: GridKind = "closed"
 
     @property
     def dim(self) -> int:
@@ -61,8 +69,47 @@ class UniformGrid:
     def arrays(self) -> Sequence[NDArray[np.generic]]:
         return [np.array(self.shape)]
 
+    def keep(self, mask: Mask) -> SamplePoints:
+        return _PartOfGrid(self, mask)
+
     def discretize(self, bounds: ArrayLike, periodic: tuple[bool, ...], rule: Rule) -> Discretization:  # noqa: ARG002
-        return Discretization.uniform(self.shape, periodic, bounds)
+        if self.grid == "closed" or (self.grid == "left" and all(periodic)):
+            return Discretization.uniform(self.shape, periodic, bounds)
+        first = 0.0 if self.grid == "left" else 0.5
+        box = np.asarray(bounds, dtype=np.float64)
+        axes = [
+            low + (high - low) * (np.arange(size) + first) / size
+            for size, (low, high) in zip(self.shape, box, strict=True)
+        ]
+        return Discretization.tensor_grid(*axes, periodic=periodic, bounds=box)
+
+
+@dataclass(frozen=True)
+class _PartOfGrid:
+    """Points of a grid whose place is known when the domain is."""
+
+    whole: UniformGrid
+    mask: Mask
+
+    @property
+    def dim(self) -> int:
+        return self.whole.dim
+
+    def extent(self, periodic: tuple[bool, ...]) -> Array:
+        return self.whole.extent(periodic)
+
+    def arrays(self) -> Sequence[NDArray[np.generic]]:
+        return [*self.whole.arrays(), self.mask]
+
+    def keep(self, mask: Mask) -> SamplePoints:
+        both = self.mask.copy()
+        both[self.mask] = mask
+        return _PartOfGrid(self.whole, both)
+
+    def discretize(self, bounds: ArrayLike, periodic: tuple[bool, ...], rule: Rule) -> Discretization:
+        axes = self.whole.discretize(bounds, periodic, rule).axes
+        assert axes is not None
+        return TensorGrid(tuple(a.numpy() for a in axes)).keep(self.mask).discretize(bounds, periodic, rule)
 
 
 @dataclass(frozen=True)
@@ -89,6 +136,12 @@ class TensorGrid:
     def arrays(self) -> Sequence[NDArray[np.generic]]:
         return self.axes
 
+    def keep(self, mask: Mask) -> SamplePoints:
+        if self.dim == 1:
+            return TensorGrid((self.axes[0][mask],))
+        points = np.stack(np.meshgrid(*self.axes, indexing="ij"), axis=-1).reshape(-1, self.dim)
+        return PointSet(points[mask])
+
     def discretize(self, bounds: ArrayLike, periodic: tuple[bool, ...], rule: Rule) -> Discretization:  # noqa: ARG002
         return Discretization.tensor_grid(*self.axes, periodic=periodic, bounds=bounds)
 
@@ -112,6 +165,9 @@ class PointSet:
     def arrays(self) -> Sequence[NDArray[np.generic]]:
         return [self.points]
 
+    def keep(self, mask: Mask) -> SamplePoints:
+        return PointSet(self.points[mask])
+
     def discretize(self, bounds: ArrayLike, periodic: tuple[bool, ...], rule: Rule) -> Discretization:
         return Discretization.points(self.points, bounds=bounds, periodic=periodic, rule=rule)
 
@@ -125,38 +181,14 @@ class SimplexMesh(PointSet):
     def arrays(self) -> Sequence[NDArray[np.generic]]:
         return [self.points, self.cells]
 
+    def keep(self, mask: Mask) -> SamplePoints:
+        """The cells all of whose corners are left; the points alone where some belong to none of them."""
+        cells = (np.cumsum(mask) - 1)[self.cells[mask[self.cells].all(axis=1)]]
+        whole = len(np.unique(cells)) == np.count_nonzero(mask)
+        return SimplexMesh(self.points[mask], cells) if whole else PointSet(self.points[mask])
+
     def discretize(self, bounds: ArrayLike, periodic: tuple[bool, ...], rule: Rule) -> Discretization:  # noqa: ARG002
         return Discretization.mesh(self.points, self.cells, bounds=bounds, periodic=periodic)
-
-
-class JointDomain:
-    """Domains that functions share which are read one after the other: one for each kind of space.
-
-    Given to a reader in the place of `bounds`. Points of all functions are included before a field is made.
-    """
-
-    def __init__(self, bounds: Any = None) -> None:
-        self._bounds = bounds  # pairs, for as many axes; `Spaces`; or a mapping, which is each function's own
-        self._made: dict[tuple[bool, ...], SharedDomain] = {}
-
-    def of(self, dim: int, periodic: Periodic, rule: Rule) -> "SharedDomain":
-        """The domain of functions with so many axes, of which these are periodic."""
-        flags = (periodic,) * dim if isinstance(periodic, bool) else tuple(periodic)
-        if flags not in self._made:
-            known = self._bounds
-            if isinstance(known, Spaces):
-                known = known.bounds.get(flags)
-            elif known is None or isinstance(known, Mapping) or len(np.asarray(known)) != dim:
-                known = None
-            self._made[flags] = SharedDomain(known, periodic, rule)
-        return self._made[flags]
-
-
-@dataclass(frozen=True)
-class Spaces:
-    """Domains that are known already, by their periodic axes, see `AtLeast`."""
-
-    bounds: Mapping[tuple[bool, ...], AtLeast]
 
 
 def even(axis: NDArray[np.generic]) -> Array:
@@ -174,98 +206,3 @@ def even(axis: NDArray[np.generic]) -> Array:
     uniform = np.linspace(exact[0], exact[-1], len(exact))
     rounding = 2 * float(np.finfo(axis.dtype.type(0)).eps) * float(np.abs(exact).max())  # type: ignore[type-var]
     return uniform if float(np.abs(uniform - exact).max()) <= rounding else exact
-
-
-class SharedDomain:
-    """One domain for all samples: the bounds given, or (at least some, or) tight ones around all points included.
-
-    Equal points become the same `Discretization`, so that they are stored once.
-
-    >>> domain = SharedDomain(None, False, "cells")
-    >>> for points in ([[0.2], [0.4]], [[0.1], [0.9]]):
-    ...     domain.include(PointSet(np.array(points)))
-    >>> domain.discretize(PointSet(np.array([[0.2], [0.4]]))).bounds.tolist()
-    [[0.1, 0.9]]
-    """
-
-    def __init__(self, bounds: Bounds, periodic: Periodic, rule: Rule) -> None:
-        if rule not in ("cells", "monte-carlo"):
-            raise InvalidInputError(f"rule must be 'cells' or 'monte-carlo', got {rule!r}")
-        known = bounds.bounds if isinstance(bounds, AtLeast) else bounds
-        box = None if known is None else np.asarray(known, dtype=np.float64)
-        self._least = isinstance(bounds, AtLeast)
-        self._given: Array | None = None if self._least else box
-        self._tight: Array | None = box if self._least else None
-        self.periodic = periodic
-        self.rule: Rule = rule
-        self._made: OrderedDict[bytes, Discretization] = OrderedDict()
-
-    @property
-    def given(self) -> bool:
-        """Whether the user gave the bounds: then no points need to be included."""
-        return self._given is not None
-
-    def include(self, points: SamplePoints) -> None:
-        """Widen tight bounds to hold these points."""
-        if self._least and self._tight is not None:
-            self._tight = self._widened(self._tight, points)
-        elif self._given is None:
-            box = points.extent(self._flags(points.dim))
-            if not np.all(np.isfinite(box)):
-                raise InvalidInputError("coordinates must be finite numbers")
-            if self._tight is None:
-                self._tight = box
-            elif len(self._tight) != len(box):
-                raise InvalidInputError(f"points in {len(box)}-D among points in {len(self._tight)}-D")
-            else:
-                low, high = np.minimum(self._tight, box)[:, 0], np.maximum(self._tight, box)[:, 1]
-                self._tight = np.stack([low, high], axis=1)
-
-    def _widened(self, known: Array, points: SamplePoints) -> Array:
-        if points.dim != len(known):
-            raise InvalidInputError(f"points in {points.dim}-D, but the domain {known.tolist()} has {len(known)} axes")
-        if isinstance(points, UniformGrid):  # fills whatever domain there is
-            return known
-        box = points.extent((False,) * points.dim)
-        if not np.all(np.isfinite(box)):
-            raise InvalidInputError("coordinates must be finite numbers")
-        slack = 1e-9 * (known[:, 1] - known[:, 0])
-        closed = ~np.array(self._flags(points.dim))
-        low = np.where(closed & (box[:, 0] < known[:, 0] - slack), box[:, 0], known[:, 0])
-        high = np.where(closed & (box[:, 1] > known[:, 1] + slack), box[:, 1], known[:, 1])
-        return np.stack([low, high], axis=1)
-
-    def discretize(self, points: SamplePoints) -> Discretization:
-        """The discretization of points in this domain."""
-        key = self._key(points)
-        if key in self._made:
-            self._made.move_to_end(key)
-            return self._made[key]
-        bounds = self._given if self._given is not None else self._tight
-        if bounds is None:
-            raise InvalidInputError("no points were included and no bounds were given")
-        flat = [i for i, (low, high) in enumerate(bounds) if self._given is None and not low < high]
-        if flat:
-            raise InvalidInputError(f"coordinate {flat[0]} is the same at all points; leave it out, or give bounds")
-        with np.errstate(over="ignore", invalid="ignore"):
-            made = points.discretize(bounds.tolist(), self._flags(points.dim), self.rule)
-        if not bool(torch.isfinite(made.weights).all()):
-            raise InvalidInputError("the weights of these points are not finite; are the coordinates right?")
-        self._made[key] = made
-        if len(self._made) > 64:  # points of their own for every sample must not fill the memory
-            self._made.popitem(last=False)
-        return made
-
-    def _flags(self, dim: int) -> tuple[bool, ...]:
-        flags = (self.periodic,) * dim if isinstance(self.periodic, bool) else tuple(self.periodic)
-        if len(flags) != dim:
-            raise InvalidInputError(f"periodic must be one flag or {dim} of them, got {len(flags)}")
-        return flags
-
-    @staticmethod
-    def _key(points: SamplePoints) -> bytes:
-        digest = hashlib.sha1(type(points).__name__.encode(), usedforsecurity=False)
-        for array in points.arrays():
-            digest.update(repr((array.shape, array.dtype.str)).encode())
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.digest()

@@ -7,11 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iaenet.data.reading.array_layout import check_numbers
+from iaenet.data.reading.bad_records import BadRecords
 from iaenet.data.reading.channel_names import Names, chosen, name_list
-from iaenet.data.reading.files import missing, refuse_beyond_memory
+from iaenet.data.reading.files import missing as lacking
+from iaenet.data.reading.files import refuse_beyond_memory
 from iaenet.data.reading.imported import Imported
-from iaenet.data.reading.sample_files import ArraySide, ChannelAxis, SampledArray, Slices, assemble
-from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
+from iaenet.data.reading.sample_files import ArraySide, ChannelAxis, Missing, SampledArray, Slices, assemble
+from iaenet.data.reading.sample_points import Bounds, GridKind, Periodic, Rule
+from iaenet.data.reading.time_axis import States, in_time, time_axis
 from iaenet.errors import InvalidInputError
 
 BLOCK = 2**24  # bytes that are read at a time: one sample after the other would open every compressed chunk anew
@@ -70,10 +73,15 @@ def read_stacks(
     dim: int | None = None,
     channels: ChannelAxis = "last",
     sample_axis: int = 0,
+    grid: GridKind | None = None,
     bounds: Bounds = None,
     periodic: Periodic = False,
     rule: Rule = "cells",
+    missing: Missing = "refuse",
+    skip_bad: bool = False,
     units: Mapping[str, str] | None = None,
+    time: str | int | None = None,
+    segment: int | None = None,
     parameters: Mapping[str, Any] | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> Imported:
@@ -82,8 +90,20 @@ def read_stacks(
     named = [name_list(coordinates), name_list(output_coordinates if output_coordinates is not None else coordinates)]
     for name in [item.name for side in picked for item in side] + [name for side in named for name in side]:
         if name not in stacks:
-            raise missing(file, "array", name, list(stacks))
+            raise lacking(file, "array", name, list(stacks))
     lead = picked[0][0].name
+    if time is not None:
+        own, along, step = time_axis(file, stacks, time, lead, sample_axis)
+        moving = {item.name for side in picked for item in side}
+        length = stacks[lead].shape[along]
+        for name in moving:
+            if stacks[name].shape[along : along + 1] != (length,):
+                raise InvalidInputError(
+                    f"{file}: {name!r} of shape {stacks[name].shape} has not the {length} times of {lead!r} along axis "
+                    f"{along}"
+                )
+        stacks = {name: States(stacks[name], own, along) if name in moving else stacks[name] for name in stacks}
+        sample_axis = 0
     count = _count(file, lead, stacks[lead].shape, sample_axis)
     sides = []
     for items, its_coordinates in zip(picked, named, strict=True):
@@ -99,8 +119,8 @@ def read_stacks(
             stack = stacks[name]
             own = _own_axis(stack.shape, count, shape, sample_axis, len(its_coordinates), channels == "first")
             where.append(stacked(name, stack, sample_axis) if own else shared(name, stack))
-        sides.append(ArraySide(file, where, arrays, dim, channels))
-    return assemble(
+        sides.append(ArraySide(file, where, arrays, dim, channels, grid or "closed"))
+    imported = assemble(
         lambda sample: f"{file}: sample {sample}",
         count,
         *sides,
@@ -110,7 +130,21 @@ def read_stacks(
         units=units,
         parameters=parameters,
         provenance=provenance or {},
+        missing=missing,
+        bad=BadRecords(skip_bad),
+        notes=[] if all(named) else grid_notes(grid),
     )
+    return imported if time is None else in_time(imported, [i // length for i in range(count)], step, segment)
+
+
+def grid_notes(grid: GridKind | None) -> list[str]:
+    """What is assumed of arrays without coordinates, if nobody said it."""
+    if grid is not None:
+        return []
+    return [
+        "no coordinates: a closed grid is assumed, i / (n - 1) of a side (i / n where periodic); "
+        "say --grid closed, or left for i / n, or centres for (i + 1/2) / n"
+    ]
 
 
 def stacked(name: str, stack: Stack, axis: int = 0) -> SampledArray:

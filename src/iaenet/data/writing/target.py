@@ -40,7 +40,8 @@ def choose(output: str | os.PathLike[str], given: str, format: str | None = None
     written = {name: each for name, each in FORMATS.items() if each.write or each.write_sample}
     if format is not None and format not in written:
         raise InvalidInputError(f"--output_format: {no_such('format', format, written)}")
-    if path.is_dir() or not suffix:
+    stores = {suffix for each in written.values() if each.store for suffix in each.suffixes}
+    if (path.is_dir() and suffix not in stores) or not suffix:
         chosen = FORMATS[format or (given if given in written and written[given].write_sample else "csv")]
         if chosen.write_sample is None:
             raise InvalidInputError(
@@ -102,7 +103,9 @@ def writing(target: Target) -> Iterator[Path]:
     """The path to write to, a file or an empty folder, which takes the target's name when all went well."""
     with ExitStack() as stack:
         try:
-            path = stack.enter_context((replacing_folder if target.folder else replacing)(target.path))
+            path = stack.enter_context(
+                (replacing_folder if target.folder or target.format.store else replacing)(target.path)
+            )
         except OSError as error:
             raise InvalidInputError(f"{target.path}: {error.strerror}") from None
         yield path
@@ -132,7 +135,7 @@ def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise type(failure)(failure.errno, f"cannot be written: {failure.strerror}", str(target)) from None
     try:
         yield beside
-        for file in beside.iterdir():
+        for file in beside.rglob("*"):
             sync(file)
         sync(beside)
         os.replace(beside, target)

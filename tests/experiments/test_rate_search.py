@@ -1,4 +1,4 @@
-"""Epochs within a budget, and the learning rate chosen for them."""
+"""The learning rate of a row, the time of a step, and what a row is trained on."""
 
 import math
 from dataclasses import replace
@@ -7,16 +7,14 @@ import pytest
 import torch
 
 from iaenet.data.dataset import load_dataset
-from iaenet.experiments import budget, rate_search
-from iaenet.experiments.budget import EPOCHS, Clock, Enough, epochs_within, step_seconds
-from iaenet.experiments.data import ARRAY, Material, extended, fixed_sensors, made, material, spread
+from iaenet.experiments import rate_search, step_time
+from iaenet.experiments.data import ARRAY, extended, fixed_sensors, made, material, spread
 from iaenet.experiments.plan import Data, Training
 from iaenet.experiments.progress import Whole
-from iaenet.experiments.rate_search import LEAST, best_rate, forget, search, trial
+from iaenet.experiments.rate_search import best_rate, forget, search
+from iaenet.experiments.step_time import EPOCHS, Clock, Enough, step_seconds
 from iaenet.functions.metrics import relative_l2
 from iaenet.training.config import TrainConfig
-from iaenet.training.fit import fit
-from iaenet.training.run_folder import RunFolder
 
 DATA = Data("burgers", {"viscosity": 0.1}, (24, 6, 0), (16,), 0)
 FNO = Training(
@@ -24,9 +22,8 @@ FNO = Training(
     data=DATA,
     spread=False,
     inputs="given",
-    budget=60.0,
+    budget=1.0,
     epochs=1,
-    most_epochs=100,
     rates=(1e-5, 1e-2),
     share=0.5,
     config={"batch_size": 4, "threads": 1},
@@ -39,24 +36,6 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("data")
 
 
-def test_epochs_are_budget_over_seconds(folder, monkeypatch):
-    learnt = material(FNO, folder)
-    monkeypatch.setattr(budget, "step_seconds", lambda training, learnt: 0.5)
-    epoch = 0.5 * (24 + 6 / 3) / 4
-    assert epochs_within(FNO, learnt) == (round(60 / epoch), epoch)
-    assert epochs_within(replace(FNO, budget=1e-3), learnt)[0] == 1
-    assert epochs_within(replace(FNO, budget=1e6), learnt)[0] == 100
-    assert epochs_within(replace(FNO, budget=0.0, epochs=7), learnt) == (7, 0.0)
-
-
-def test_an_epoch_of_sequential_training_sees_one_of_the_resolutions(folder, monkeypatch):
-    data = replace(DATA, resolutions=(16, 24, 32))
-    training = replace(FNO, data=data, config={**FNO.config, "sampling": "sequential", "epochs_per_resolution": 2})
-    monkeypatch.setattr(budget, "step_seconds", lambda training, learnt: 0.5)
-    learnt = material(training, folder)
-    assert epochs_within(training, learnt)[1] == 0.5 * (3 * 24 / 3 + 3 * 6 / 3) / 4
-
-
 def test_measuring_leaves_nothing_behind_and_is_deterministic_in_what_it_trains(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert 0 < step_seconds(FNO, material(FNO, folder)) < 5
@@ -65,7 +44,7 @@ def test_measuring_leaves_nothing_behind_and_is_deterministic_in_what_it_trains(
 
 def test_a_clock_counts_steps_after_the_first_epoch_and_no_validation(monkeypatch):
     now = 0.0
-    monkeypatch.setattr(budget.time, "process_time", lambda: now)
+    monkeypatch.setattr(step_time.time, "process_time", lambda: now)
     clock = Clock(limit=1e9)
     step = clock("run")
     for done in range(1, 3 * EPOCHS + 1):  # three steps in each epoch
@@ -81,13 +60,13 @@ def test_a_clock_counts_steps_after_the_first_epoch_and_no_validation(monkeypatc
 
 def test_the_rate_that_does_best_on_validation_is_taken(folder, tmp_path):
     learnt = material(FNO, folder)
-    tried = search(FNO, learnt, 40, tmp_path, PART)
+    tried = search(FNO, learnt, tmp_path, PART)
     assert list(tried)[:2] == ["1e-05", "0.01"]
     assert tried["0.01"] < tried["1e-05"]
     rate = best_rate(FNO, tried)
     assert tried[f"{rate:g}"] == min(tried.values())
     assert {path.name for path in tmp_path.iterdir()} == {f"rate-{rate}" for rate in tried}
-    forget(FNO, learnt, tmp_path, {"rate": rate, "epochs": 40})
+    forget(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -104,57 +83,35 @@ def test_the_rate_that_does_best_on_validation_is_taken(folder, tmp_path):
 def test_a_search_goes_on_while_the_best_rate_is_at_an_edge(folder, tmp_path, monkeypatch, best, tried):
     learnt = material(FNO, folder)
 
-    def error(training, some, few, rate, folder, part):
+    def error(training, material, rate, folder, part):
         return abs(math.log(rate / best))
 
     monkeypatch.setattr(rate_search, "_error", error)
-    found = search(replace(FNO, rates=(0.001, 0.003)), learnt, 40, tmp_path, PART)
+    found = search(replace(FNO, rates=(0.001, 0.003)), learnt, tmp_path, PART)
     assert [float(rate) for rate in found] == tried
     assert best_rate(FNO, found) == min(tried, key=lambda rate: abs(math.log(rate / best)))
 
 
-def test_a_trial_as_long_as_the_training_is_the_training(folder, tmp_path):
-    learnt = material(FNO, folder)
-    tried = search(FNO, learnt, 1, tmp_path, PART)
-    rate = best_rate(FNO, tried)
-    forget(FNO, learnt, tmp_path, {"rate": rate, "epochs": 1})
-    assert [path.name for path in tmp_path.iterdir()] == ["seed-0"]
-    before = (tmp_path / "seed-0" / "log.jsonl").read_text()
-    fit(FNO.model, run=tmp_path / "seed-0", config=FNO.made(1, rate, seed=0), **learnt.options)
-    assert (tmp_path / "seed-0" / "log.jsonl").read_text() == before  # there is nothing left to train
-    assert RunFolder(tmp_path / "seed-0").read_json("metrics.json")["best"]["validation"] == tried[f"{rate:g}"]
-
-
-@pytest.mark.parametrize(
-    ("samples", "epochs", "share"), [(24, 40, 0.5), (24, 3, 0.5), (4000, 3, 0.08), (4000, 1, 0.01)]
-)
-def test_a_trial_is_its_share_of_the_steps(samples, epochs, share):
-    learnt = Material([None] * samples, [None] * 50, samples, 50)
-    some, few = trial(replace(FNO, share=share), learnt, epochs)
-    steps, whole = some.samples * few / 4, samples * epochs / 4
-    assert steps <= whole
-    assert steps == pytest.approx(min(whole, max(LEAST, share * whole)), rel=0.3)
-    assert few == 1 or some is learnt  # whole epochs, or a part of one
-
-
 def test_a_rate_that_diverges_is_not_taken(folder, tmp_path):
     wild = replace(FNO, rates=(1e-2, 1e30), config={**FNO.config, "optimizer": {"name": "adam", "clip": 0.0}})
-    tried = search(wild, material(wild, folder), 4, tmp_path, PART)
+    tried = search(wild, material(wild, folder), tmp_path, PART)
     assert tried["1e+30"] is None
     assert best_rate(wild, tried) <= 1e-2
 
 
 def test_a_single_rate_is_not_tried(folder, tmp_path):
     single = replace(FNO, rates=(1e-3,))
-    assert search(single, material(single, folder), 4, tmp_path, PART) == {}
+    assert search(single, material(single, folder), tmp_path, PART) == {}
     assert best_rate(single, {}) == 1e-3
 
 
-def test_rate_epochs_and_seed_reach_the_recipe():
-    config = FNO.made(epochs=12, rate=0.02, seed=3)
+def test_rate_seed_and_length_reach_the_config():
+    config = FNO.made(0.02, seed=3, share=0.5)
     assert isinstance(config, TrainConfig)
-    assert (config.epochs, config.optimizer.lr, config.optimizer.name, config.seed) == (12, 0.02, "muon", 3)
+    assert (config.budget, config.optimizer.lr, config.optimizer.name, config.seed) == ("0.5s cpu", 0.02, "muon", 3)
     assert (config.batch_size, config.threads) == (4, 1)
+    assert (FNO.made(0.02, epochs=12).budget, FNO.made(0.02, epochs=12).epochs) == ("", 12)
+    assert replace(FNO, budget=0.0, epochs=7).made(0.02).epochs == 7
 
 
 def test_spread_gives_each_sample_one_resolution_and_each_resolution_its_share(folder):

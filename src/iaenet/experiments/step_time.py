@@ -1,9 +1,4 @@
-"""How many epochs fit into the time that every row gets.
-
-The number is fixed before the training and kept, so that a training which was stopped resumes to the same end, and so
-that the same seed gives the same weights on any machine that is told the number. It is found by the processor's time,
-which other work on the machine hardly changes; the training itself may then take longer by the clock on the wall.
-"""
+"""How long a training step takes, by the processor's time, which other work on the machine hardly changes."""
 
 import statistics
 import time
@@ -15,20 +10,7 @@ from iaenet.experiments.plan import Training
 from iaenet.training.fit import fit
 
 STEPS, EPOCHS = 6, 200  # of the training that is measured, at most
-SHARE = 0.03  # of the budget that measuring takes, once two epochs are over
-
-
-def epochs_within(training: Training, material: Material) -> tuple[int, float]:
-    """Epochs that the budget pays for, and the seconds that one takes here; no budget: as the preset says."""
-    if not training.budget:
-        return training.epochs, 0.0
-    config = training.made(1, training.rates[0], 0)
-    sets = len(training.data.resolutions) if config.sampling == "sequential" else 1  # an epoch sees one of them
-    # Validation has no backward pass, which is about two thirds of a step.
-    samples = material.samples / sets + material.held / 3
-    seconds = step_seconds(training, material) * samples / config.batch_size
-    epochs = min(training.most_epochs, max(1, round(training.budget / seconds)))
-    return epochs, seconds
+LIMIT = 7.0  # seconds that measuring takes, once two epochs are over
 
 
 def step_seconds(training: Training, material: Material) -> float:
@@ -36,8 +18,8 @@ def step_seconds(training: Training, material: Material) -> float:
 
     Its first epoch does what is done once for each set of points, and is not counted.
     """
-    config = training.made(EPOCHS, training.rates[0], 0).but(sampling="mixed")
-    clock = Clock(SHARE * training.budget)
+    config = training.made(training.rates[0], epochs=EPOCHS).but(sampling="mixed")
+    clock = Clock(LIMIT)
     with suppress(Enough):
         fit(training.model, config=config, progress=clock, **material.some(STEPS * config.batch_size).options)
     return clock.seconds

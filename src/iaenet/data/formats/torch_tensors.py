@@ -1,0 +1,190 @@
+"""PyTorch files, `.pt`: tensors, never pickled objects.
+
+| what was saved | names |
+|---|---|
+| a dict of tensors, also within each other | their keys, `train/x` for `{"train": {"x": ...}}` |
+| a list or tuple of tensors, all samples in each | `0`, `1`, ... |
+| one tensor | `tensor` |
+| a list of dicts of tensors | the keys; each dict is a sample, with points of its own |
+"""
+
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from iaenet.data.formats.format import Format
+from iaenet.data.reading.bad_records import BadRecords
+from iaenet.data.reading.channel_names import Names, chosen, name_list
+from iaenet.data.reading.files import existing_file, reading, refuse_beyond_memory
+from iaenet.data.reading.files import missing as lacking
+from iaenet.data.reading.imported import Imported
+from iaenet.data.reading.number_tables import Numbers, numbers_of_stacks
+from iaenet.data.reading.sample_files import ArraySide, ChannelAxis, Missing, SampledArray, assemble
+from iaenet.data.reading.sample_points import Bounds, GridKind, Periodic, Rule
+from iaenet.data.reading.stacks import grid_notes, read_stacks
+from iaenet.data.writing.output import Output
+from iaenet.data.writing.stacked import stacked
+from iaenet.errors import InvalidInputError
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def read_torch(
+    path: str | Path,
+    *,
+    inputs: Names = "x",
+    outputs: Names = "y",
+    coordinates: Names | None = None,
+    output_coordinates: Names | None = None,
+    dim: int | None = None,
+    channels: ChannelAxis = "last",
+    sample_axis: int = 0,
+    grid: GridKind | None = None,
+    bounds: Bounds = None,
+    periodic: Periodic = False,
+    rule: Rule = "cells",
+    missing: Missing = "refuse",
+    skip_bad: bool = False,
+    units: Mapping[str, str] | None = None,
+) -> Imported:
+    """Pairs from tensors `(samples, s1, ..., sd)` or `(samples, s1, ..., sd, c)`, or from a list with a dict for each.
+
+    inputs, outputs: names of tensors, see above. Default `x` and `y`.
+
+    The other options are those of `read_npz`; an axis of samples is that of stacked tensors. The file is read with
+    `weights_only`: anything but tensors, numbers, words and containers of them is refused, and no code in it runs.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     torch.save({"x": torch.zeros(10, 16, 16), "y": torch.ones(10, 16, 16)}, f"{folder}/darcy.pt")
+    ...     pair = read_torch(f"{folder}/darcy.pt", grid="left").pairs[0]
+    ...     pair[0].discretization.axes[0][-1].item()
+    0.9375
+    """
+    file = existing_file(path)
+    found = _arrays(file)
+    about = {"reader": "pt", "source": str(file), "bytes": file.stat().st_size}
+    if isinstance(found, dict):
+        return read_stacks(
+            file,
+            found,
+            inputs=inputs,
+            outputs=outputs,
+            coordinates=coordinates,
+            output_coordinates=output_coordinates,
+            dim=dim,
+            channels=channels,
+            sample_axis=sample_axis,
+            grid=grid,
+            bounds=bounds,
+            periodic=periodic,
+            rule=rule,
+            missing=missing,
+            skip_bad=skip_bad,
+            units=units,
+            provenance=about,
+        )
+    bad = BadRecords(skip_bad)
+    named = [name_list(coordinates), name_list(output_coordinates if output_coordinates is not None else coordinates)]
+    picked = [chosen(names, role, list(found[0])) for names, role in ((inputs, "inputs"), (outputs, "outputs"))]
+    wanted = [name for side in named for name in side] + [item.name for side in picked for item in side]
+    samples: list[tuple[int, Arrays]] = []
+    for i, each in enumerate(found):
+        with bad.passed_over():
+            for name in wanted:
+                if name not in each:
+                    raise lacking(f"{file}: sample {i}", "tensor", name, list(each))
+            samples.append((i, each))
+    bad.check(samples, "samples")
+
+    def array(name: str) -> SampledArray:
+        first = samples[0][1][name]
+        return SampledArray(name, lambda i: samples[i][1][name].shape, first.dtype, lambda i, s: samples[i][1][name][s])
+
+    return assemble(
+        lambda i: f"{file}: sample {samples[i][0]}",
+        len(samples),
+        *(
+            ArraySide(
+                file, [array(n) for n in where], [(i, array(i.name)) for i in items], dim, channels, grid or "closed"
+            )
+            for where, items in zip(named, picked, strict=True)
+        ),
+        bounds=bounds,
+        periodic=periodic,
+        rule=rule,
+        units=units,
+        provenance=about,
+        missing=missing,
+        bad=bad,
+        notes=[] if all(named) else grid_notes(grid),
+    )
+
+
+def _arrays(file: Path) -> Arrays | list[Arrays]:
+    """The tensors of a file by name, or those of each sample."""
+    with reading(file, "a file of PyTorch"):
+        if not zipfile.is_zipfile(file):
+            raise InvalidInputError(
+                f"{file}: is no file of torch.save (or one of a version before 1.6; save it again with a newer one)"
+            )
+        with zipfile.ZipFile(file) as archive:
+            if any(info.compress_type != zipfile.ZIP_STORED for info in archive.infolist()):
+                raise InvalidInputError(f"{file}: has compressed parts, which torch.save does not write")
+            damaged = archive.testzip()  # torch.load does not compare checksums
+            if damaged is not None:
+                raise InvalidInputError(f"{file}: {damaged} does not match its checksum; is the file whole?")
+        try:
+            content = torch.load(file, map_location="cpu", weights_only=True, mmap=True)
+        except Exception as error:
+            if "weights_only" not in str(error) and "Weights only" not in str(error):
+                raise
+            raise InvalidInputError(
+                f"{file}: holds Python objects, whose loading would run code; only tensors are read: save them as "
+                'torch.save({"x": x, "y": y}, ...)'
+            ) from None
+        if isinstance(content, Sequence) and not isinstance(content, str) and content:
+            if all(isinstance(each, Mapping) for each in content):
+                return [_named(f"{file}: sample {i}", each) for i, each in enumerate(content)]
+            content = {str(i): each for i, each in enumerate(content)}
+        return _named(file, {"tensor": content} if isinstance(content, torch.Tensor) else content)
+
+
+def _named(where: object, content: Any, within: str = "") -> Arrays:
+    """The tensors among these entries, by name; numbers, words and others are passed over."""
+    found: Arrays = {}
+    for key, value in content.items() if isinstance(content, Mapping) else ():
+        name = f"{within}{key}"
+        if isinstance(value, Mapping):
+            found |= _named(where, value, f"{name}/")
+        elif isinstance(value, torch.Tensor):
+            if value.layout != torch.strided or value.is_quantized:
+                raise InvalidInputError(f"{where}: tensor {name!r} is sparse or quantized; save it as to_dense()")
+            refuse_beyond_memory(f"{where}: tensor {name!r}", value.numel() * value.element_size())
+            plain = value.detach()
+            # NumPy has no bfloat16, and readers take float16 as float32.
+            found[name] = (plain.float() if plain.dtype in (torch.bfloat16, torch.float16) else plain).numpy()
+    if not found and not within:
+        raise InvalidInputError(f"{where}: holds no tensor")
+    return found
+
+
+def write_torch(path: Path, output: Output) -> None:
+    """A dict of tensors: coordinates and channels under their names, see `iaenet.data.writing.stacked.arrays`."""
+    tensors = {name: torch.from_numpy(np.ascontiguousarray(each.values)) for name, each in stacked(output).items()}
+    torch.save(tensors, path)
+
+
+def _numbers(path: Path, names: list[str], _stems: object, _options: object) -> Numbers:
+    file = existing_file(path)
+    found = _arrays(file)
+    stacks = found if isinstance(found, dict) else {n: np.array([each[n] for each in found]) for n in found[0]}
+    return numbers_of_stacks(file, stacks, names)
+
+
+FORMAT = Format("pt", read_torch, (".pt", ".pth"), write=write_torch, numbers=_numbers)

@@ -1,0 +1,144 @@
+"""Networks that may suit training pairs, by what their spectra say: each is worth a short trial (`training.choose`)."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from iaenet.functions.basis import Trigonometric
+from iaenet.functions.field import Field
+from iaenet.functions.latent_grid import LatentGrid
+from iaenet.models.base import Pair
+from iaenet.models.linear_start import HELD_OUT, LinearStart
+from iaenet.models.presets import for_pairs
+from iaenet.nn.branches import Branch, Fourier, GridConv, GridUNet, PointIAE, SpectralConv, SpectralIAE, to_plain
+from iaenet.nn.transform import Grid, GridTransform
+
+SEEN = 4096  # functions, at most, that spectra and the linear map are taken from
+BANDS = {1: 24, 2: 12, 3: 4}  # harmonics of the preset `small`, by dimension
+BEYOND = 0.02  # share of a function beyond that band from which a wider one is tried
+LOCAL = 0.1  # the same, from which a U-Net is tried: jumps and edges are a matter of neighbours
+TRIED = (4, 8, 12, 16, 20, 24)  # harmonics of that map
+OVERFIT = 1.1  # times what it leaves of the samples that it was fitted to, at most
+FIT = 1024  # numbers on its input's side, at most: a fit takes a second
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What candidates follow from: shares of inputs and outputs beyond the band, and what a linear map leaves."""
+
+    inputs_beyond: float
+    outputs_beyond: float
+    linear_residual: float
+    linear_modes: int
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Options of IAE-Net, and why they may suit the data."""
+
+    name: str
+    because: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def facts_of(data: Sequence[Pair], shape: Sequence[int]) -> Facts:
+    """The facts about normalised pairs, on a latent grid of this shape.
+
+    >>> from iaenet import Discretization
+    >>> grid = Discretization.uniform(64, periodic=True)
+    >>> waves = [Field(grid, torch.cos(2 * torch.pi * (grid.points + k / 40)).float()) for k in range(40)]
+    >>> facts = facts_of([(wave, wave) for wave in waves], [64])
+    >>> facts.outputs_beyond < 1e-3, facts.linear_residual < 1e-3
+    (True, True)
+    """
+    periodic = data[0][0].discretization.periodic
+    grid, latent = Grid(tuple(shape), periodic), LatentGrid(list(shape), periodic)
+    given, wanted = (_on_grid([pair[side] for pair in data], latent) for side in (0, 1))
+    dim = len(shape)
+    modes = BANDS.get(dim, 4)
+    modes = grid.held(modes // 2 + 1 if dim > 1 and any(periodic) else modes)  # as `preset_sizes` has it
+    transform = GridTransform(grid, Trigonometric(modes))
+    inputs, outputs = (
+        float((values - transform.synthesise(transform.analyse(values))).norm() / values.norm().clamp_min(1e-30))
+        for values in (given, wanted)
+    )
+    best = (1.0, 0)
+    for count in (grid.held(m) for m in TRIED if len(given) == len(wanted)):
+        size = given.shape[-1] * math.prod(2 * count + 1 if wraps else count + 1 for wraps in periodic)
+        if size <= FIT:
+            best = min(best, (_left_by_a_linear_map(given, wanted, count, grid), count))
+    return Facts(inputs, outputs, *best)
+
+
+def _left_by_a_linear_map(given: Tensor, wanted: Tensor, modes: int, grid: Grid) -> float:
+    """What the best linear map between so many harmonics leaves of held-out outputs, beyond the band included.
+
+    1 if it leaves much more of these than of the samples that it was fitted to: a network would have to unlearn it.
+    """
+    start = LinearStart(given.shape[-1], wanted.shape[-1], modes, grid)
+    if not start.fit([given], [wanted]):
+        return 1.0
+    held = torch.arange(len(given)) % HELD_OUT == HELD_OUT - 1
+    rest = wanted - start(given)
+    seen, unseen = (float(rest[rows].norm() / wanted[rows].norm().clamp_min(1e-30)) for rows in (~held, held))
+    return unseen if unseen <= OVERFIT * seen + 1e-3 else 1.0
+
+
+def candidates(data: Sequence[Pair]) -> tuple[list[Candidate], Facts]:
+    """Networks for normalised training pairs, the likeliest first, and the facts that they follow from.
+
+    The first is what `presets.for_pairs` finds. Functions that reach beyond its band call for a wider one, jumps and
+    edges for a U-Net, values that are given elsewhere than they are asked for, for kernels on the points themselves.
+    """
+    rule = for_pairs(data)
+    shape = rule["grid"]
+    dim, finest = len(shape), min(shape)
+    facts = facts_of(data, shape)
+    beyond = max(facts.inputs_beyond, facts.outputs_beyond)
+    share = f"{beyond:.0%} of the functions lie beyond the band"
+    local = "branches" in rule  # the rule has found a U-Net
+    found = [Candidate("U-Net" if local else "spectral", "the inputs need smoothing" if local else "the usual network")]
+
+    def add(name: str, because: str, branches: Sequence[Branch], **options: Any) -> None:
+        made = {"branches": [to_plain(one) for one in branches], **options}
+        found.append(Candidate(name, because, made))
+
+    if dim == 2 and local:
+        wide = [SpectralIAE(Fourier(12), latent=256), SpectralConv(6), GridConv(min(24, finest))]
+        add("spectral", "the usual network", wide, width=32, blocks=3)
+    wraps = any(data[0][0].discretization.periodic)
+    if dim == 2 and not (local or wraps) and beyond > BEYOND and finest >= 24:
+        wide = [SpectralIAE(Fourier(20), latent=256), SpectralConv(16), GridConv(16)]
+        add("wide band", share, wide, width=32, blocks=2)
+    if dim == 2 and wraps and beyond > BEYOND and finest >= 24:
+        wide = [SpectralIAE(Fourier(12), latent=16, groups=4), SpectralConv(12)]
+        add("wide band", share, wide, width=32, blocks=2)
+    if dim == 2 and not local and beyond > LOCAL:
+        add("U-Net", share, [SpectralConv(8), GridUNet(widest=1)], width=48, blocks=1)
+    if dim == 1 and beyond > LOCAL and finest >= 128:
+        depth = min(4, finest.bit_length() - 5)
+        unet = [SpectralIAE(Fourier(16), latent=32), GridUNet(depth=depth, attention=3)]
+        add("U-Net", share, unet, width=16, blocks=1, post=0, head=0, linear_start=0)
+    apart = any(given.discretization.key != wanted.discretization.key for given, wanted in data[:8])
+    if dim == 2 and apart and any(one.discretization.axes is None for one in data[0]):
+        kernels = PointIAE(latent=8, rank=96, harmonics=8, auxiliary=False, depth=3, dense=True)
+        head = {"name": "head", "size": 12, "kernels": to_plain(kernels)}
+        add("kernels", "inputs are not given where outputs are", [], blocks=0, head=head, post=0, linear_start=0)
+    return found, facts
+
+
+def _on_grid(fields: Sequence[Field], latent: LatentGrid) -> Tensor:
+    """Some of the functions on the latent grid, `(b, s, c)`."""
+    rows = []
+    count = 0
+    for one in fields:
+        values = one.values if one.batched else one.values[None]
+        rows.append(latent.encode(one.discretization, values[: SEEN - count]))
+        count += len(rows[-1])
+        if count >= SEEN:
+            break
+    return torch.cat(rows)

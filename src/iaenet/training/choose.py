@@ -1,0 +1,196 @@
+"""Which network is trained: short trials on the validation samples, within the budget of time.
+
+    1  the likeliest candidate (`models.candidates`), for 2.5 % of the budget
+    2  a linear start for all, if that network has not come below what the best linear map leaves by then
+    3  if there are other candidates: each for 2.5 % and for 5 %, and what follows by a power law for the rest,
+       e(T) = e_2 (T / t_2)^-s,  s = log(e_1 / e_2) / log(t_2 / t_1),  since what learns fast at first may soon stop
+    4  the learning rate, from the number of steps that there is time for
+
+What was found is written to `choice.json` trial by trial: a run that was stopped goes on where it was, and its report
+says what was chosen and why. Options that the user gives hold for every candidate.
+"""
+
+import dataclasses
+import logging
+import math
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from iaenet.errors import CorruptFileError, DivergedError
+from iaenet.models.base import Pair
+from iaenet.models.candidates import Candidate, candidates
+from iaenet.models.operator import Operator
+from iaenet.training.batches import Samples
+from iaenet.training.config import LR, TrainConfig
+from iaenet.training.distributed import Distributed
+from iaenet.training.horizon import budget_of
+from iaenet.training.loop import Progress, train
+from iaenet.training.run_folder import RunFolder
+
+log = logging.getLogger("iaenet")
+SHORT, LONG = 0.025, 0.05  # shares of the budget, for trials
+LEAST = 20  # steps of a short trial; fewer tell nothing
+STEEPEST = 1.5  # s, at most
+CLEARLY = 0.9  # times what is expected of the likeliest: what another must stay below
+SLOWEST, FASTEST = 0.002, 0.006  # learning rates, from many steps to few
+FILE, FOLDER = "choice.json", "trials"
+
+Make = Callable[[Mapping[str, Any]], Operator]
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    """A network and a learning rate, and what came of them: None for an error that diverged."""
+
+    name: str
+    because: str
+    options: dict[str, Any]
+    lr: float
+    share: float = SHORT
+    error: float | None = None
+    steps: int = 0
+    seconds: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """The trials of a run, and which of them won."""
+
+    trials: list[Trial]
+    chosen: Trial
+    why: str
+    facts: dict[str, float]
+
+    @property
+    def seconds(self) -> float:
+        """What the trials took."""
+        return sum(one.seconds for one in self.trials)
+
+
+class Chooser:
+    """The trials of one run. `make` builds an operator from the options of IAE-Net."""
+
+    def __init__(
+        self,
+        make: Make,
+        training: Samples,
+        validation: Samples,
+        config: TrainConfig,
+        folder: RunFolder,
+        team: Distributed,
+        progress: Callable[[str], Progress] | None = None,
+    ) -> None:
+        self.make, self.training, self.validation = make, training, validation
+        self.config, self.folder, self.team, self.progress = config, folder, team, progress
+        self.seconds, self.clock = budget_of(config.budget)
+        self.known = _read(folder)
+        self.done: list[Trial] = []
+        self.facts: dict[str, float] = {}
+
+    def choose(self, data: Sequence[Pair], given: Mapping[str, Any]) -> Choice:
+        """The best network for normalised pairs, of those that the options `given` leave open."""
+        found, facts = candidates(data)
+        self.facts = dataclasses.asdict(facts)
+        likeliest, *others = [
+            Trial(one.name, one.because, {**one.options, **given}, self.config.optimizer.lr or LR)
+            for one in _differing(found, given)
+        ]
+        first = self._run(likeliest)
+        if first.steps < LEAST:
+            return self._chosen(first, f"a trial has fewer than {LEAST} steps: the likeliest network is taken")
+        rivals = [first, *others]
+        if data[0][0].discretization.dim > 1 and facts.linear_residual < _error(first):
+            start = {"linear_start": facts.linear_modes}
+            rivals = [
+                dataclasses.replace(one, name=f"{one.name} with a linear start", options={**one.options, **start})
+                if _may_start(one.options)
+                else one
+                for one in rivals
+            ]
+        if len(rivals) == 1:
+            return self._chosen(dataclasses.replace(rivals[0], steps=first.steps), "there is no other candidate")
+        left = 1 - SHORT * (rivals[0] is not first) - (SHORT + LONG) * len(rivals)
+        outcomes = []
+        for one in rivals:
+            short = first if one is first else self._run(one)
+            outcomes.append((self._run(dataclasses.replace(one, share=LONG)), short))
+        likely = self._expected(*outcomes[0], left)
+        best, lowest, why = outcomes[0][0], likely, "the likeliest; the trials promise nothing clearly better"
+        for long, short in outcomes[1:]:
+            expected = self._expected(long, short, left)
+            if expected < min(lowest, CLEARLY * likely):
+                best, lowest = long, expected
+                why = f"its trials promise an error of {expected:.2g}, those of the likeliest {likely:.2g}"
+        return self._chosen(best, why)
+
+    @staticmethod
+    def _expected(long: Trial, short: Trial, left: float) -> float:
+        """The error after what is left of the budget, by the power law through both trials."""
+        if not math.isfinite(_error(long)) or not math.isfinite(_error(short)):
+            return _error(long)
+        steepness = math.log(_error(short) / _error(long)) / math.log(LONG / SHORT)
+        return _error(long) * (left / LONG) ** -min(max(steepness, 0.0), STEEPEST)
+
+    def _run(self, trial: Trial) -> Trial:
+        """Train it for a share of the budget, unless that was done before the run was stopped."""
+        over = self.known[len(self.done)] if len(self.done) < len(self.known) else None
+        if over is None or (over.name, over.share) != (trial.name, trial.share):
+            begin = self.clock()
+            place = RunFolder(self.folder.path / FOLDER / f"{len(self.done)}")
+            place.checkpoints.mkdir(parents=True, exist_ok=True)
+            words = f"{trial.share * self.seconds:.3f}s{' cpu' if self.config.budget.rstrip().endswith('cpu') else ''}"
+            config = self.config.but(budget=words, patience=0, optimizer={"lr": trial.lr})
+            show = None if self.progress is None else self.progress(f"trial of {trial.name}")
+            operator = self.make(trial.options)
+            spent = self.clock() - begin
+            try:
+                state = train(operator, self.training, self.validation, config, place, self.team, show, spent)
+                found: dict[str, Any] = {"error": state.history[-1]["validation"], "steps": state.step}
+                found["seconds"] = state.seconds
+            except DivergedError:
+                found = {"seconds": self.clock() - begin}
+            over = dataclasses.replace(trial, **found)
+        self.done.append(over)
+        if self.team.is_main:
+            self.folder.write_json(FILE, {"format": 1, "trials": [dataclasses.asdict(one) for one in self.done]})
+            shutil.rmtree(self.folder.path / FOLDER, ignore_errors=True)
+        self.team.wait()
+        return over
+
+    def _chosen(self, trial: Trial, why: str) -> Choice:
+        """The end of it, in the file and in the log; `1 / sqrt(steps)` is how the best learning rate falls."""
+        steps = trial.steps * (1 - sum(one.share for one in self.done)) / trial.share
+        lr = self.config.optimizer.lr or min(max(0.1 / max(steps, 1.0) ** 0.5, SLOWEST), FASTEST)
+        choice = Choice(self.done, dataclasses.replace(trial, lr=float(f"{lr:.2g}")), why, self.facts)
+        if self.team.is_main:
+            content = dataclasses.asdict(choice) | {"format": 1, "chosen": trial.name, "lr": choice.chosen.lr}
+            self.folder.write_json(FILE, content)
+            log.info("%s: %s, learning rate %g (%s)", self.folder.path.name, trial.name, choice.chosen.lr, why)
+        return choice
+
+
+def _differing(found: Sequence[Candidate], given: Mapping[str, Any]) -> list[Candidate]:
+    """Those that are still different networks once the options that were given hold for all."""
+    kept: list[Candidate] = []
+    for one in found:
+        if {**one.options, **given} not in [{**other.options, **given} for other in kept]:
+            kept.append(one)
+    return kept
+
+
+def _error(trial: Trial) -> float:
+    return float("inf") if trial.error is None else trial.error
+
+
+def _may_start(options: Mapping[str, Any]) -> bool:
+    """Whether a network can have a linear start, and nobody has said that it should not."""
+    return "linear_start" not in options and options.get("blocks", 1) != 0
+
+
+def _read(folder: RunFolder) -> list[Trial]:
+    found = folder.read_json(FILE) or {"trials": []}
+    try:
+        return [Trial(**one) for one in found["trials"]]
+    except (TypeError, KeyError) as error:
+        raise CorruptFileError(f"{folder.path / FILE}: {error}") from None

@@ -1,0 +1,155 @@
+"""The network that is chosen on validation samples, within a budget."""
+
+import json
+import os
+import signal
+
+import pytest
+import torch
+
+from iaenet import Discretization, Field
+from iaenet.models.candidates import candidates
+from iaenet.training import choose
+from iaenet.training.choose import Chooser
+from iaenet.training.config import TrainConfig
+from iaenet.training.fit import fit
+from iaenet.training.run_folder import RunFolder
+
+TINY = {"name": "iaenet", "width": 8, "blocks": 1, "branches": [{"name": "spectral-conv", "modes": 4}], "post": 0}
+
+
+def waves(count=40, n=32, power=2):
+    """Inputs of three random waves, and a power of them."""
+    grid = Discretization.uniform(n, periodic=True)
+    chance = torch.Generator().manual_seed(0)
+    k = torch.arange(1, 4)
+    phases = 2 * torch.pi * torch.rand(count, 1, 3, generator=chance)
+    values = torch.cos(2 * torch.pi * k * grid.points.float()[None] + phases).sum(-1, keepdim=True)
+    return [(Field(grid, one), Field(grid, one**power)) for one in values]
+
+
+def images(values, apart=False):
+    """Pairs on the unit square, from functions of its points; outputs elsewhere than inputs if `apart`."""
+    chance = torch.Generator().manual_seed(0)
+    grid = Discretization.tensor_grid(*[torch.linspace(0, 1, 32, dtype=torch.float64)] * 2)
+    pairs = []
+    for _ in range(20):
+        a, b = torch.rand(2, generator=chance)
+        if apart:
+            grid = Discretization.points(torch.rand(60, 2, generator=chance, dtype=torch.float64))
+            other = Discretization.points(torch.rand(90, 2, generator=chance, dtype=torch.float64))
+        else:
+            other = grid
+        pairs.append(tuple(Field(one, values(one.points.float(), a, b)[:, None]) for one in (grid, other)))
+    return pairs
+
+
+def test_smooth_functions_have_one_candidate_and_jumps_a_unet_too():
+    smooth, facts = candidates(images(lambda x, a, b: torch.cos(torch.pi * (x[:, 0] + a)) + b))
+    assert [one.name for one in smooth] == ["spectral"]
+    assert facts.inputs_beyond < 0.02
+    jumps, facts = candidates(images(lambda x, a, b: torch.sign((x[:, 0] - a) * (x[:, 1] - b))))
+    assert [one.name for one in jumps] == ["spectral", "wide band", "U-Net"]
+    assert facts.outputs_beyond > 0.1
+
+
+def test_values_that_are_given_elsewhere_than_asked_for_are_a_case_for_kernels():
+    found, _ = candidates(images(lambda x, a, b: a * x[:, 0] + b * x[:, 1], apart=True))
+    assert "kernels" in [one.name for one in found]
+
+
+def test_a_linear_map_is_known_as_one():
+    _, facts = candidates(waves(power=1))
+    assert facts.linear_residual < 1e-3
+    _, facts = candidates(waves(power=2))
+    assert facts.linear_residual > 0.5
+
+
+def test_every_candidate_can_be_trained_and_the_choice_is_written_down(tmp_path):
+    pairs = images(lambda x, a, b: torch.sign((x[:, 0] - a) * (x[:, 1] - b)))
+    fit("iaenet", pairs, tmp_path / "run", budget="8s cpu", threads=1, save_seconds=1e9)
+    found = json.loads((tmp_path / "run" / "choice.json").read_text())
+    assert found["chosen"] == found["trials"][0]["name"] == "spectral"
+    assert not (tmp_path / "run" / "trials").exists()
+
+
+def scripted(monkeypatch, errors, steps=100):
+    """A chooser whose trials have these errors by name: of the short and of the long one, or of both."""
+
+    def run(self, trial):
+        found = errors.get(trial.name, 9.0)
+        found = found[trial.share > choose.SHORT] if isinstance(found, tuple) else found
+        count = round(steps * trial.share / choose.SHORT)
+        done = choose.dataclasses.replace(trial, error=found, steps=count, seconds=1.0)
+        self.done.append(done)
+        return done
+
+    monkeypatch.setattr(Chooser, "_run", run)
+
+
+class Alone:
+    """One process."""
+
+    is_main = True
+
+
+def chosen(tmp_path, pairs, given=(), **changes):
+    folder = RunFolder(tmp_path)
+    config = TrainConfig().but(budget="100s", **changes)
+    return Chooser(None, None, None, config, folder, Alone()).choose(pairs, dict(given))
+
+
+def test_another_network_must_be_clearly_better(tmp_path, monkeypatch):
+    jumps = images(lambda x, a, b: torch.sign((x[:, 0] - a) * (x[:, 1] - b)))
+    scripted(monkeypatch, {"spectral": 0.1, "U-Net": 0.095, "wide band": 0.11})
+    assert chosen(tmp_path, jumps).chosen.name == "spectral"
+    scripted(monkeypatch, {"spectral": 0.1, "U-Net": 0.05, "wide band": 0.07})
+    assert chosen(tmp_path, jumps).chosen.name == "U-Net"
+    scripted(monkeypatch, {"spectral": None, "U-Net": None, "wide band": 0.5})  # diverged
+    assert chosen(tmp_path, jumps).chosen.name == "wide band"
+    scripted(monkeypatch, {"spectral": (0.1, 0.08), "U-Net": (0.4, 0.15), "wide band": 0.09})  # falls much faster
+    assert chosen(tmp_path, jumps).chosen.name == "U-Net"
+    scripted(monkeypatch, {"spectral": 0.1, "U-Net": 0.05}, steps=10)
+    assert chosen(tmp_path, jumps).chosen.name == "spectral"  # ten steps tell nothing
+
+
+def test_a_network_that_stays_above_the_linear_map_starts_from_it(tmp_path, monkeypatch):
+    linear = images(lambda x, a, b: a * torch.cos(torch.pi * x[:, 0]) + b)
+    scripted(monkeypatch, {"spectral": 0.3, "spectral with a linear start": 0.001})
+    found = chosen(tmp_path, linear)
+    assert found.chosen.options["linear_start"] == found.facts["linear_modes"] > 0
+    scripted(monkeypatch, {"spectral": 1e-9})
+    assert "linear_start" not in chosen(tmp_path, linear).chosen.options
+    scripted(monkeypatch, {"spectral": 0.3})
+    assert chosen(tmp_path, linear, {"linear_start": 0}).chosen.options["linear_start"] == 0
+
+
+def test_the_rate_falls_with_the_steps_and_one_that_is_given_holds(tmp_path, monkeypatch):
+    scripted(monkeypatch, {"spectral": 0.1}, steps=40)
+    assert chosen(tmp_path, waves()).chosen.lr == pytest.approx(0.1 / (40 / 0.025 * 0.975) ** 0.5, rel=0.02)
+    scripted(monkeypatch, {"spectral": 0.1}, steps=10**6)
+    assert chosen(tmp_path, waves()).chosen.lr == 0.002
+    assert chosen(tmp_path, waves(), optimizer={"lr": 0.01}).chosen.lr == 0.01
+
+
+def test_a_run_that_was_stopped_in_a_trial_goes_on_there(tmp_path):
+    pairs, run = waves(), tmp_path / "run"
+    calls = 0
+
+    def interrupting(_title):
+        def show(done, _total, _note=""):
+            nonlocal calls
+            calls += 1
+            if calls == 3:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        return show
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(TINY, pairs, run, budget="3s cpu", threads=1, progress=interrupting)
+    assert (run / "trials" / "0" / "checkpoints").is_dir()
+    fit(TINY, pairs, run, budget="3s cpu", threads=1)
+    found = json.loads((run / "choice.json").read_text())
+    assert [one["name"] for one in found["trials"]] == ["spectral"]
+    assert RunFolder(run).read_json("metrics.json")["best"]["validation"] < 1
+    assert not (run / "trials").exists()
