@@ -28,6 +28,8 @@ def test_areas_are_no_curves():
         assert curve_segments(np.random.default_rng(seed).random((200, 2))) is None
     x, y = np.meshgrid(np.arange(8.0), np.arange(8.0))
     assert curve_segments(np.stack([x.ravel(), y.ravel()], axis=1)) is None
+    lines = np.stack(np.meshgrid(np.linspace(0, 1, 100), np.linspace(0, 1, 20)), axis=-1).reshape(-1, 2)
+    assert curve_segments(lines + 1e-4 * np.random.default_rng(0).random(lines.shape)) is None
     assert Discretization.points(circle(200), domain="box").measure == pytest.approx(1)
 
 
