@@ -75,3 +75,27 @@ def test_arrays_in_and_out():
     assert torch.allclose(found["error"].values, found["predicted"].values - found["true"].values)
     again = iaenet.Field.from_xarray(found["labelled"])
     assert again.discretization.key == found["field"].discretization.key
+
+
+def test_bands():
+    """The code of the page on uncertainty."""
+    band = code_of("uncertainty.md")["band"]
+    assert band.half_width.values.shape == (200, 1)
+    assert bool((band.half_width.values > 0).all())
+
+
+def test_an_equation_in_the_loss():
+    """Of the page on training, the block that stands for itself."""
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (DOCS / "training.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    found = {}
+    exec(compile(next(block for block in blocks if "physics_loss" in block), "training.md", "exec"), found)
+    given, wanted = found["pairs"][0]
+    batch = (
+        iaenet.Field(given.discretization, given.values[None]),
+        iaenet.Field(wanted.discretization, wanted.values[None]),
+    )
+    loss = found["physics_loss"](found["model"], *batch)
+    assert loss.shape == (1,)
+    assert loss.requires_grad

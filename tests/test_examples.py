@@ -8,7 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from examples import custom_branch, demo, function_to_vector, invariance, irregular_csv, mixed_resolutions, quickstart
+from examples import (
+    custom_branch,
+    demo,
+    fine_tuning,
+    function_to_vector,
+    invariance,
+    irregular_csv,
+    mixed_resolutions,
+    own_logger,
+    own_loop,
+    physics_informed,
+    quickstart,
+    uncertainty,
+)
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 TINY = "--model.width 8 --model.blocks 1 --model.post 4"
@@ -85,3 +98,39 @@ def test_slurm_scripts(script):
         )
         for option in re.findall(r"--(\w+)", options):
             assert f"--{option} " in shown.stdout
+
+
+def test_own_logger(tmp_path):
+    rows = own_logger.main(tmp_path / "run", epochs=2)
+    assert [row[1] for row in rows] == ["1", "2"]
+    assert float(rows[1][2]) < float(rows[0][2])
+
+
+def test_own_loop():
+    assert own_loop.main(epochs=12) < 0.3
+
+
+def test_fine_tuning(tmp_path):
+    found = fine_tuning.main(tmp_path, samples=100, epochs=6)
+    assert found["fine-tuned"] < min(found["base"], found["20 samples alone"])
+
+
+def test_physics_informed(tmp_path):
+    """A few steps of it; that it beats the data alone takes longer."""
+    found = physics_informed.main(tmp_path, steps=20)
+    assert all(error < 2 for error in found.values())
+    assert (tmp_path / "physics_informed.png").stat().st_size > 10_000
+
+
+@pytest.mark.slow
+def test_the_equation_beats_the_data_alone(tmp_path):
+    found = physics_informed.main(tmp_path)
+    assert found["20 samples and the equation"] < 0.7 * found["20 samples"]
+
+
+@pytest.mark.slow
+def test_uncertainty(tmp_path, capsys):
+    uncertainty.main(tmp_path, tmp_path / "pictures", splits=(40, 60, 30), budget="3s cpu")
+    assert len(list((tmp_path / "pictures").glob("*.png"))) == 4
+    assert (tmp_path / "predicted.h5").is_file()
+    assert capsys.readouterr().out.count("never seen by the calibration") >= 2 * 3

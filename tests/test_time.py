@@ -25,7 +25,7 @@ from iaenet.models.iae_net import IAENet
 from iaenet.models.rollout import rollout
 from iaenet.training.batches import Samples
 from iaenet.training.config import AugmentConfig, TrainConfig
-from iaenet.training.loop import _losses
+from iaenet.training.losses import losses_of
 from iaenet.training.unrolled import unrolled
 
 DECAY = 0.9
@@ -267,10 +267,10 @@ def test_losses_along_a_trajectory(file):
 
 def test_one_step_is_the_plain_loss(file):
     samples = Samples(load_dataset(file, split="train"))
-    plain = _losses(Scale(0.8), samples, [0, 5], TrainConfig(), torch.Generator())
+    plain = losses_of(Scale(0.8), samples, [0, 5], TrainConfig(), torch.Generator())
     chained = unrolled(Scale(0.8), samples.chains([0, 5], 1), AugmentConfig(), torch.Generator())
     torch.testing.assert_close(plain, chained)
-    noisy = _losses(Scale(0.8), samples, [0, 5], TrainConfig().but(augment={"noise": 0.1}), torch.Generator())
+    noisy = losses_of(Scale(0.8), samples, [0, 5], TrainConfig().but(augment={"noise": 0.1}), torch.Generator())
     assert not torch.allclose(plain, noisy)
 
 

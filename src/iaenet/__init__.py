@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from iaenet.data.generate import generate
     from iaenet.data.import_files import import_data
     from iaenet.errors import CorruptFileError, DivergedError, InvalidInputError
+    from iaenet.evaluation.calibration import calibrate, load_calibration
     from iaenet.evaluation.certify import certify
     from iaenet.evaluation.evaluate import evaluate
     from iaenet.evaluation.predict import predict
+    from iaenet.functions.derivatives import differentiable, gradient, laplacian
     from iaenet.functions.discretization import Discretization
     from iaenet.functions.field import Field
     from iaenet.functions.given_boundary import with_boundary
@@ -76,16 +78,21 @@ _HOME = {
     "VectorToFunction": "models.heads",
     "Wavelet": "nn.branches",
     "branch": "nn.branches",
+    "calibrate": "evaluation.calibration",
     "certify": "evaluation.certify",
     "collate": "training.batches",
+    "differentiable": "functions.derivatives",
     "evaluate": "evaluation.evaluate",
     "fit": "training.fit",
     "from_arrays": "data.array_pairs",
     "from_xarray": "data.formats.labelled_data",
     "generate": "data.generate",
+    "gradient": "functions.derivatives",
     "import_data": "data.import_files",
     "interpolate": "functions.interpolate",
+    "laplacian": "functions.derivatives",
     "load": "training.fit",
+    "load_calibration": "evaluation.calibration",
     "load_dataset": "data.dataset",
     "predict": "evaluation.predict",
     "predict_files": "reports.predict_files",
@@ -134,16 +141,21 @@ __all__ = [
     "VectorToFunction",
     "Wavelet",
     "branch",
+    "calibrate",
     "certify",
     "collate",
+    "differentiable",
     "evaluate",
     "fit",
     "from_arrays",
     "from_xarray",
     "generate",
+    "gradient",
     "import_data",
     "interpolate",
+    "laplacian",
     "load",
+    "load_calibration",
     "load_dataset",
     "predict",
     "predict_files",

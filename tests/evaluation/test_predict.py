@@ -625,7 +625,7 @@ def _points(folder):
         (None, "in/s8.csv", "in/s8.csv", {}, "is, or is among, what is read"),
         (None, "in/s8.csv", "no/u.csv", {}, "there is no folder .*no; make it first"),
         (None, "in", "no/out", {}, "there is no folder .*no; make it first"),
-        (None, "in", "u.csv", {}, r"u\.csv: 3 samples, but a \.csv file holds one; give the name of a folder"),
+        (None, "in", "u.csv", {}, r"u\.csv: 3 functions, but a \.csv file holds one; give the name of a folder"),
         (None, "in", "u.npz", {}, "different numbers of points or grids: write to a folder"),
         (None, "in", "u.docx", {}, r"u\.docx: predictions are written to"),
         (None, "in/s8.csv", "u.csv", {"format": "excel"}, "no format 'excel'; there are csv, npz"),

@@ -140,14 +140,16 @@ def test_every_preset_has_a_plan(table, preset):
         job.test.source()
         model_class(job.training.model["name"])
         assert job.training.data == planned[0].training.data  # the same samples for every row
-        assert (job.training.budget, job.training.rates) == (planned[0].training.budget, planned[0].training.rates)
+        assert job.training.budget == planned[0].training.budget
+        ours = job.training.model["name"] == "iaenet" and job.training.budget  # finds its own within the budget
+        assert job.training.rates == ((0.0,) if ours else planned[0].training.rates)
         assert job.training.data.seed == TRAINING_SEED != TEST_SEED == job.test.seed
     assert sizes.changes, "what differs from the paper must be said"
     if preset == "cpu" and table.kind == "errors":
         assert len(next(job for job in planned if job.row == table.reference).seeds) >= 2
     if preset == "paper":
         known = published(table)
-        config = planned[0].training.made(500, 1e-3, 0)
+        config = planned[0].training.made(1e-3, epochs=500)
         assert (config.optimizer.name, config.schedule.name) == ("adam", "plateau")
         dimension = 2 if table.problem in ("darcy", "darcy-notch", "scattering", "ct-ellipses") else 1
         assert config.batch_size == (5 if dimension == 2 else 50)

@@ -248,7 +248,7 @@ def test_pages_show_both_tables_and_escape_what_they_show(tmp_path):
     assert "Errors &amp; &lt;figures&gt;" in html
     assert "x &lt; y" in html
     assert "<td><b>0.0104</b></td>" in html
-    assert html.count("data:image/png;base64,") == 1
+    assert '<div class="charts">' in html
     assert "http" not in html.replace("http-equiv", "")  # nothing is fetched
 
 

@@ -12,7 +12,7 @@ from iaenet.models.registry import build
 from iaenet.training.augment import SETS, at_some_points, resampled, symmetric
 from iaenet.training.batches import Samples
 from iaenet.training.config import AugmentConfig, TrainConfig
-from iaenet.training.loop import _losses
+from iaenet.training.losses import losses_of
 from tests.sizes import sizes
 from tests.trainings import TINY, waves
 
@@ -234,8 +234,18 @@ def test_random_points_are_one_of_some_sets():
     assert abs(every.std() - 12**-0.5) < 0.03  # uniform on [0, 1]
 
 
+def all_of(pairs):
+    """Samples of batched pairs, and the numbers of all of them."""
+    single = [
+        tuple(Field(side.discretization, side.values[i] if side.batched else side.values) for side in pair)
+        for pair in pairs
+        for i in range(len(pair[0].values) if pair[0].batched else 1)
+    ]
+    return Samples(single), list(range(len(single)))
+
+
 def objective(options, seed, network, pairs):
-    return _losses(network, pairs, TrainConfig(augment=options), stream(seed)).detach()
+    return losses_of(network, *all_of(pairs), TrainConfig(augment=options), stream(seed)).detach()
 
 
 def test_one_draw_at_a_time_agrees_with_all_in_expectation():
@@ -262,7 +272,7 @@ def test_the_objective_is_eq_loss(draw):
     pairs = Samples(waves(7, grids=(16, 32))).take(range(7))
     network = build(**TINY, data=pairs).double()
     pairs = [(given.to(torch.float64), wanted.to(torch.float64)) for given, wanted in pairs]
-    found = _losses(network, pairs, TrainConfig(augment=options), stream(5))
+    found = losses_of(network, *all_of(pairs), TrainConfig(augment=options), stream(5))
     # The same draws, function by function: L(Psi f, g) + lambda mean_T L(Psi I_T f, I_T g).
     draws = stream(5)
     moved = symmetric(pairs, options.symmetries, draws)
@@ -286,7 +296,7 @@ def test_the_objective_is_eq_loss(draw):
 def test_without_augmentation_the_objective_is_the_relative_error():
     pairs = Samples(waves(5, grids=(16, 20), points=(13,))).take(range(5))
     network = build(**TINY, data=pairs)
-    found = _losses(network, pairs, TrainConfig(), stream(0))
+    found = losses_of(network, *all_of(pairs), TrainConfig(), stream(0))
     assert torch.allclose(found, torch.cat([relative_l2(network(given), wanted) for given, wanted in pairs]), rtol=1e-5)
 
 
@@ -327,7 +337,7 @@ def test_outputs_with_few_points_stay_as_they_are():
 def test_the_objective_on_some_points():
     pairs = [mesh_pair()]
     network = build("iaenet", data=pairs, **sizes(width=4, latent=4, rank=4, modes=2))
-    found = _losses(network, pairs, TrainConfig(augment=AugmentConfig(query_points=60)), stream(3))
+    found = losses_of(network, *all_of(pairs), TrainConfig(augment=AugmentConfig(query_points=60)), stream(3))
     ((given, some),) = at_some_points(pairs, 60, stream(3))
     assert torch.allclose(found, relative_l2(network(given, at=some.discretization), some))
-    assert not torch.allclose(found, _losses(network, pairs, TrainConfig(), stream(3)), rtol=1e-5)
+    assert not torch.allclose(found, losses_of(network, *all_of(pairs), TrainConfig(), stream(3)), rtol=1e-5)

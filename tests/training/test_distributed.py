@@ -12,7 +12,16 @@ import time
 import pytest
 import torch
 
-from iaenet import DivergedError, InvalidInputError, Model, fit, write_dataset
+from iaenet import (
+    DivergedError,
+    InvalidInputError,
+    Model,
+    differentiable,
+    fit,
+    gradient,
+    relative_l2,
+    write_dataset,
+)
 from iaenet.data.problems.problem import Channel
 from iaenet.errors import LostProcessError
 from tests.trainings import TINY, finish, outcome, run_command, start, waves
@@ -253,3 +262,24 @@ def test_torchrun_names_the_rank_and_passes_a_signal_on(file, tmp_path):
         launcher.wait(60)
     (step,) = set(re.findall(r"Stopped after step (\d+), which is saved", (tmp_path / "words.txt").read_text()))
     assert steps(run)[-1] == f"step-{int(step):09d}"
+
+
+def slopes(model, given, wanted):
+    """A loss that calls the model twice, once with derivatives."""
+    at = differentiable(wanted.discretization)
+    slope = gradient(model(given, at).values, at)
+    return relative_l2(model(given, wanted.discretization), wanted) + 0.01 * slope.square().mean(dim=(1, 2, 3))
+
+
+def run_with_loss(run, environment):
+    """To be started: one process of a training with that loss."""
+    os.environ.update(environment)
+    fit(TINY, waves(12), run, validation=waves(3, seed=1), epochs=2, batch_size=4, threads=1, loss=slopes)
+
+
+@pytest.mark.slow
+def test_a_loss_of_derivatives_in_two_processes_is_that_in_one(tmp_path):
+    assert finish(start(run_with_loss, tmp_path / "one", {})) == 0
+    both = [start(run_with_loss, tmp_path / "two", environment) for environment in environments()]
+    assert [finish(process) for process in both] == [0, 0]
+    assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), rel=1e-3)

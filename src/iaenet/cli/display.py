@@ -44,6 +44,8 @@ class Display:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+        if self._bar is not None:  # of what came before
+            self._bar.stop()
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),

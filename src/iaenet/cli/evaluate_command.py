@@ -56,7 +56,7 @@ def evaluate_command(arguments: list[str], progress: Callable[[str], Any]) -> st
 
     operator, dataset, note = opened(given.run, given.data, given.split, given.device)
     training = training_resolution(operator.metadata, dataset)
-    count = _training_points(dataset, training) if given.random_points is None else given.random_points or None
+    count = training_points(dataset, training) if given.random_points is None else given.random_points or None
     result = evaluate(
         operator,
         dataset,
@@ -111,6 +111,12 @@ def add_device_option(parser: Any) -> None:
         default="auto",
         help="Where to compute: cpu, cuda, cuda:1, mps. Default: CUDA if there is one.",
     )
+
+
+def check_run(run: str) -> None:
+    """Refuse a folder that is no training run, nor one of several members."""
+    if not (Path(run, "checkpoints").is_dir() or Path(run, "member-0", "checkpoints").is_dir()):
+        raise InvalidInputError(f"{run} is no training run; `iaenet train` makes one")
 
 
 def opened(run: str, data: str | None, split: str, device: str) -> "tuple[Operator, Dataset, list[str]]":
@@ -176,7 +182,7 @@ def _steps(dataset: "Dataset") -> int:
     return min(lengths) if lengths and max(lengths) > 1 else 0
 
 
-def _training_points(dataset: "Dataset", training: int | None) -> int | None:
+def training_points(dataset: "Dataset", training: int | None) -> int | None:
     """Points of the training grid, if there are grids to choose as many random ones from."""
     if dataset.functions:  # random points are those of one function
         return None

@@ -19,6 +19,7 @@ COMMANDS = {
     "train": "train a model on a data file; stop it, and it resumes where it was",
     "evaluate": "errors of a trained model on each discretization of test data",
     "certify": "does a trained model give the same function on every discretization?",
+    "calibrate": "bands around predictions that hold as much of the truth as they say",
     "predict": "apply a trained model to files of yours, at any points",
     "report": "one HTML page about training runs, with tables and pictures",
     "reproduce": "the published tables, trained and scored here",

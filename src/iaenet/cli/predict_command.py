@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable
 from glob import has_magic
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from iaenet.cli.evaluate_command import add_device_option
+from iaenet.cli.evaluate_command import add_device_option, check_run
 from iaenet.cli.import_command import add_reader_option, check_source
 from iaenet.cli.options import RefusedError, add_pool_options, new_parser, whole_numbers
 from iaenet.data.atomic import check_folder
@@ -18,6 +18,7 @@ from iaenet.errors import InvalidInputError
 EXAMPLES = """  iaenet predict RUN --input measurements/ --output predictions/
   iaenet predict RUN --input sensors.csv --coordinates x,y --output map.csv --at 64,64 --picture map.png
   iaenet predict RUN --input new.npz --output new_u.npz --at points.csv
+  iaenet predict RUN --input new.npz --output new_u.npz --band 0.9 --picture bands.png
   iaenet predict RUN --input burgers.h5 --split test --resolution 256 --output predicted.h5
   iaenet predict RUN --input state.npz --steps 50 --output trajectory.nc
   iaenet predict RUN --input plate.vtu --output plate_u.vtu
@@ -59,6 +60,20 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         default=1,
         help="Steps in time, each from the output before it; the state after each is written. Default 1.",
     )
+    parser.add_argument(
+        "--band",
+        type=float | None,
+        default=None,
+        help="Level of a band around each prediction, such as 0.9, after `iaenet calibrate RUN`; its ends are written, "
+        "too. Default: none.",
+    )
+    parser.add_argument(
+        "--band_kind",
+        type=Literal["points", "function"],
+        default="points",
+        help="What a band is to hold: points (that share of every function, in the mean) or function (all of it, with "
+        "that probability). Default points.",
+    )
     parser.add_argument("--picture", type=str | None, default=None, help="PNG to draw of some samples. Default: none.")
     parser.add_argument(
         "--format", type=str | None, default=None, help="Of the input, as for `iaenet import`. Default: by its name."
@@ -84,10 +99,13 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
     for option in reading:
         add_reader_option(group, option, option.help("predict"))
     given = parser.parse_args(arguments)
-    if not Path(given.run, "checkpoints").is_dir() and not Path(given.run).is_file():
-        raise InvalidInputError(f"{given.run} is no training run; `iaenet train` makes one")
+    check_run(given.run)
+    if given.band is not None and not Path(given.run, "calibration.json").is_file():
+        raise InvalidInputError(f"--band {given.band}: {given.run} has no bands yet; `iaenet calibrate {given.run}`")
     if given.steps < 1:
         raise InvalidInputError(f"--steps {given.steps}: a roll-out has at least 1 step")
+    if given.steps > 1 and given.band is not None:
+        raise InvalidInputError(f"--steps {given.steps}: bands are calibrated for one step; leave out --band")
     pattern = not Path(given.input).exists() and has_magic(given.input)
     if not pattern:
         check_source(given.input)
@@ -117,6 +135,8 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         picture=given.picture,
         format=given.format,
         output_format=given.output_format,
+        band=given.band,
+        band_kind=given.band_kind,
         origin={"run": given.run},
         boundary=given.boundary,
         progress=progress("predicting"),

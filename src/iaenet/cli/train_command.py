@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
 from iaenet.cli.certify_command import certify_command
-from iaenet.cli.evaluate_command import add_device_option, recorded_data
+from iaenet.cli.evaluate_command import add_device_option, check_run, recorded_data
 from iaenet.cli.import_command import add_import_options, check_source
 from iaenet.cli.options import field_texts, new_parser, value_of, whole_numbers, words
 from iaenet.errors import InvalidInputError
 from iaenet.training.config import OTHER_NAMES, PRESETS, TrainConfig
+from iaenet.training.loggers import make_logger
 from iaenet.typed import plain
 
 EXAMPLES = """  iaenet train --data burgers.h5 --resolution 256 --run burgers
@@ -21,6 +22,9 @@ EXAMPLES = """  iaenet train --data burgers.h5 --resolution 256 --run burgers
   iaenet train --data samples/ --import.coordinates x,y --import.inputs a --import.outputs u --run mine
   iaenet train --data plates/ --import.inputs load --import.outputs stress --run plates --certify
   iaenet train --resume burgers
+  iaenet train --resume burgers --epochs 120      (more epochs for a finished run)
+  iaenet train --from burgers --data measured.h5 --optimizer.lr 0.0005 --run tuned
+  iaenet train --data burgers.h5 --members 4 --logger tensorboard --run ensemble
   iaenet train --model.name deeponet --help      (with the options of that model)
   torchrun --nproc-per-node 2 -m -- iaenet train --config burgers.yaml --run burgers"""
 
@@ -51,6 +55,21 @@ def train_command(arguments: list[str], progress: Callable[[str], Any]) -> str:
     parser.add_argument("--content", type=str | None, default=None, help="Content hash that the data must have.")
     parser.add_argument("--run", type=str | None, default=None, help="Run folder. Default: runs/DATA-MODEL.")
     parser.add_argument("--resume", type=str | None, default=None, help="Run folder to resume; nothing else needed.")
+    parser.add_argument(
+        "--from", type=str | None, default=None, help="Run folder whose trained model is trained further (fine-tuning)."
+    )
+    parser.add_argument(
+        "--weights", type=str | None, default=None, help="Hash that the weights of the model of --from must have."
+    )
+    parser.add_argument(
+        "--members", type=int, default=1, help="Models to train, one after the other from different seeds. Default 1."
+    )
+    parser.add_argument(
+        "--logger",
+        type=words,
+        default=(),
+        help="Where figures go, too: tensorboard, in RUN/tensorboard. Default none.",
+    )
     parser.add_argument(
         "--preset", type=str, default="cpu", help=f"TrainConfig to start from: {', '.join(PRESETS)}. Default cpu."
     )
@@ -86,20 +105,29 @@ def _run(given: Any, progress: Callable[[str], Any]) -> str:
     if given.content is not None and given.run is not None:  # a run that was made before
         given.data = recorded_data(given.run, given.data)
     check_source(given.data)
+    for name in given.logger:
+        make_logger(name)
+    if given["from"] is not None and not (given.run and Path(given.run).exists()):
+        check_run(given["from"])
 
     from accelerate import PartialState
 
     from iaenet.data.dataset import load_dataset
     from iaenet.models.registry import check_options
-    from iaenet.training.fit import fit
+    from iaenet.training.fit import fit, starting_point
     from iaenet.training.run_folder import RunFolder
 
     model = dict(given.model)
     if not isinstance(model.get("name"), str):
         raise InvalidInputError("model needs a name, as in `model: {name: iaenet}`")
-    check_options(model["name"], {key: value for key, value in model.items() if key != "name"})
+    options = {key: value for key, value in model.items() if key != "name"}
+    if given["from"] is None:
+        check_options(model["name"], options)
+    elif options:
+        raise InvalidInputError(f"the model of --from is as it was trained: leave out --model.{next(iter(options))}")
     run = Path(given.run or Path("runs") / f"{Path(given.data).stem}-{model['name']}")
     notes: list[str] = []
+    start = model if given["from"] is None else starting_point(given["from"], run, given.weights)
     if given.get("import") is not None:
         if not hasattr(given["import"], "keys"):
             raise InvalidInputError("import has options of its own, as --import.coordinates")
@@ -107,15 +135,15 @@ def _run(given: Any, progress: Callable[[str], Any]) -> str:
     data = load_dataset(given.data)
     if given.content not in (None, data.content_hash):
         raise InvalidInputError(f"{given.data}: content is {data.content_hash}, but this run needs {given.content}")
-    where = {"device": given.device, "compile": given.compile}
-    operator = fit(model, data, run, resolution=given.resolution, config=config, progress=progress, **where)
+    where = {"device": given.device, "compile": given.compile, "members": given.members, "resolution": given.resolution}
+    operator = fit(start, data, run, config=config, progress=progress, loggers=given.logger, **where)
     if not PartialState().is_main_process:
         return ""  # one of several processes speaks for all
     best = RunFolder(run).read_json("metrics.json")["best"]
     size = sum(parameter.numel() for parameter in operator.network.parameters())
+    what = model["name"] if given["from"] is None else f"the model of {given['from']}"
     text = "\n".join([*notes, ""]) * bool(notes) + (
-        f"{run}: {model['name']} with {size} parameters, validation error {best['validation']:.4g} "
-        f"(epoch {best['epoch']})\n"
+        f"{run}: {what} with {size} parameters, validation error {best['validation']:.4g} (epoch {best['epoch']})\n"
         f"next: iaenet evaluate {run}"
     )
     if given.certify:

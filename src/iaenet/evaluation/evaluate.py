@@ -135,7 +135,7 @@ def evaluate(
         raise InvalidInputError(f"batch_size must be at least 1, got {batch_size}")
     split = only_split(dataset)
     chosen = dataset.resolutions if resolutions is None else tuple(resolutions)
-    if resolutions is None and (len(chosen) > MOST_RESOLUTIONS or _has_points_of_its_own(dataset)):
+    if resolutions is None and (len(chosen) > MOST_RESOLUTIONS or has_points_of_its_own(dataset)):
         parts: list[tuple[Dataset, int | None]] = [(dataset, None)]
     else:
         parts = [(dataset.select(resolution=resolution), None) for resolution in chosen]
@@ -150,7 +150,7 @@ def evaluate(
     return Evaluation(tuple(rows), split, dataset.content_hash)
 
 
-def _has_points_of_its_own(dataset: Dataset) -> bool:
+def has_points_of_its_own(dataset: Dataset) -> bool:
     """Whether each sample is there once, on points that are no grid: their number is then no resolution."""
     first = dataset[0][0]
     points = [part.discretization for part in first.parts]

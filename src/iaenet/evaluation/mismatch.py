@@ -1,7 +1,10 @@
 """How much a prediction still depends on the points that its input is given on, estimated without the truth."""
 
+from torch import Tensor
+
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
+from iaenet.functions.field import Field
 from iaenet.functions.metrics import relative_l2
 from iaenet.functions.resample import half, restrict
 from iaenet.models.base import Given
@@ -28,15 +31,30 @@ def mismatch(model: ModelLike, field: Given, at: Discretization | None = None, s
     >>> round(estimate / ((found - truth) / truth), 2)
     3.0
     """
-    thinner = [half(part.discretization, seed) for part in field.parts]
+    thinner, halved = _halved(field, seed)
     if not any(thinner):
         return None
-    halved = [part if some is None else restrict(part, *some) for part, some in zip(field.parts, thinner, strict=True)]
     try:
         whole = infer(model, field, at)
-        part = infer(model, field.with_parts(halved), at)
+        part = infer(model, halved, at)
     except InvalidInputError:
         return None
     if at is None and thinner[0] is not None:
         whole = restrict(whole, thinner[0][0], part.discretization)
     return float(relative_l2(part, whole).max())
+
+
+def half_prediction(model: ModelLike, field: Given, at: Discretization, seed: int = 0) -> Field | None:
+    """`A_H a` at the points `at`, from half of the points of the input; None as for `mismatch`."""
+    thinner, halved = _halved(field, seed)
+    try:
+        return infer(model, halved, at) if any(thinner) else None
+    except InvalidInputError:
+        return None
+
+
+def _halved(given: Given, seed: int) -> tuple[list[tuple[Tensor, Discretization] | None], Given]:
+    """Half of the points of each function, where there are any to leave out, and the input on them."""
+    thinner = [half(part.discretization, seed) for part in given.parts]
+    fewer = zip(given.parts, thinner, strict=True)
+    return thinner, given.with_parts([part if some is None else restrict(part, *some) for part, some in fewer])

@@ -1,5 +1,6 @@
 """A trained operator applied to any functions at any points, with notes where these lie far from its training."""
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -9,11 +10,13 @@ import numpy as np
 
 from iaenet.data.reading.files import naming
 from iaenet.errors import InvalidInputError
+from iaenet.evaluation.bands import Band, BandMaker
+from iaenet.evaluation.calibration import Calibration, Kind, load_calibration
 from iaenet.evaluation.input_checks import InputChecks
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field
 from iaenet.models.base import Given, as_given
-from iaenet.models.inference import MOST_POINTS, infer
+from iaenet.models.inference import MOST_POINTS, ModelLike, infer
 from iaenet.models.operator import Operator
 
 At = int | Sequence[int] | Discretization | Sequence[Discretization] | None
@@ -27,9 +30,18 @@ class Prediction:
     fields: list[Field]
     notes: list[str]
     mismatch: float | None = None  # the largest that was estimated, see `iaenet.evaluation.mismatch`
+    bands: list[Band] = dataclasses.field(default_factory=list)  # of the level asked for
 
 
-def predict(operator: Operator, fields: Any, at: At = None) -> Prediction:
+def predict(
+    operator: Operator,
+    fields: Any,
+    at: At = None,
+    *,
+    band: float | None = None,
+    band_kind: Kind = "points",
+    calibration: Calibration | None = None,
+) -> Prediction:
     """The output function of each input function, at its own points or `at` others.
 
     Args:
@@ -37,11 +49,15 @@ def predict(operator: Operator, fields: Any, at: At = None) -> Prediction:
         fields: one function or `Sample`, a batch, or any number of them on any points.
         at: 256 or (64, 64), a uniform grid over the domain trained on; or a discretization for all functions, or one
             for each. Default: the input's own points, of a sample those of its first function.
+        band: level of a band around each prediction, such as 0.9. Default: no bands.
+        band_kind: what a band is to hold: points (that share of every function, in the mean) or function (all of a
+            function, with that probability). Default points.
+        calibration: that of the model, as `calibrate` gives it. Default: the one in the run that it was loaded from.
 
-    There is a note, and an
-    estimate of the discretization mismatch, where an input has less than half of the points of the coarsest one trained
-    on, is a point set where only grids were trained on (or the reverse), or lies in a domain that differs by more than
-    1 % of its width. Another dimension, other periodic axes or another number of channels are refused.
+    There is a note, and an estimate of the discretization mismatch, where an input has less than half of the points of
+    the coarsest one trained on, is a point set where only grids were trained on (or the reverse), or lies in a domain
+    that differs by more than 1 % of its width. Another dimension, other periodic axes or another number of channels are
+    refused.
 
     >>> from iaenet import IAENet
     >>> from iaenet.functions.normalizer import Normalizer
@@ -55,8 +71,22 @@ def predict(operator: Operator, fields: Any, at: At = None) -> Prediction:
     """
     checks = InputChecks(operator)
     given = fields if isinstance(fields, Sequence) else [as_given(fields, "input")]
-    made = [field for _, field in predictions(operator, given, targets(operator, at, len(given)), checks)]
-    return Prediction(made, checks.notes, checks.mismatch)
+    maker = None if band is None else band_maker(operator, band, band_kind, calibration)
+    made = predictions(operator if maker is None else maker.model, given, targets(operator, at, len(given)), checks)
+    if maker is None:
+        return Prediction([field for _, field in made], checks.notes, checks.mismatch)
+    bands = [maker.band(start, found) for start, found in made]
+    return Prediction([one.prediction for one in bands], checks.notes, checks.mismatch, bands)
+
+
+def band_maker(operator: Operator, level: float, kind: Kind, calibration: Calibration | None = None) -> BandMaker:
+    """What puts bands around predictions; the calibration is that of the run that the model was loaded from."""
+    if calibration is None:
+        run = operator.metadata.get("run")
+        if run is None:
+            raise InvalidInputError("a band needs a calibration: iaenet.calibrate(model, pairs) makes one")
+        calibration = load_calibration(run)
+    return BandMaker(operator, calibration, level, kind)
 
 
 def targets(operator: Operator, at: At, count: int) -> Target:
@@ -89,7 +119,7 @@ def targets(operator: Operator, at: At, count: int) -> Target:
 
 
 def predictions(
-    operator: Operator,
+    model: ModelLike,
     fields: Sequence[Given],
     at: Target,
     checks: InputChecks,
@@ -106,23 +136,23 @@ def predictions(
         target = field.discretization if target is None else target
         size = field.count * max(field.most_points, target.n)
         if waiting and size > room:
-            yield from _run(operator, waiting)
+            yield from _run(model, waiting)
             waiting, room = [], MOST_POINTS
         waiting.append((name(i), field, target))
         room -= size
     if waiting:
-        yield from _run(operator, waiting)
+        yield from _run(model, waiting)
 
 
-def _run(operator: Operator, batch: list[tuple[str, Given, Discretization]]) -> Iterator[tuple[Any, Field]]:
+def _run(model: ModelLike, batch: list[tuple[str, Given, Discretization]]) -> Iterator[tuple[Any, Field]]:
     names, fields, query_points = zip(*batch, strict=True)
     try:
-        found = infer(operator, fields, query_points)
+        found = infer(model, fields, query_points)
     except InvalidInputError:  # which of them it was, one by one will show
         found = []
         for name, field, target in zip(names, fields, query_points, strict=True):
             with naming(name):
-                found.append(infer(operator, field, target))
+                found.append(infer(model, field, target))
     yield from zip(fields, found, strict=True)
 
 

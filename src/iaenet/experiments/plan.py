@@ -144,7 +144,7 @@ def _training(table: Table, name: str, row: Row, sizes: Preset) -> Training:
         config=config,
         steps_of=other,
     )
-    training.made(training.rates[0])  # refuses a config that cannot be
+    training.made(training.rates[0], epochs=1)  # refuses a config that cannot be
     return training
 
 

@@ -118,6 +118,8 @@ def _run_seed(job: Job, seed: int, work: WorkFolder, part: Part, draw: bool) -> 
 def planned(training: Training, learnt: Material, folder: Path, part: Part) -> dict[str, Any]:
     """The learning rate, and how it was found; written down, so that a training resumes as it began."""
     plan = read_json(folder / "plan.json")
+    if training.steps_of is not None:  # and its rate
+        plan = read_json(folder.parent / training.steps_of.name / "plan.json")
     if plan is None:
         tried = search(training, learnt, folder, part)
         plan = {"rate": best_rate(training, tried), "tried": tried}

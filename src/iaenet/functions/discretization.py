@@ -1,6 +1,7 @@
 """Where a function is sampled: points, quadrature weights, and the domain that they fill."""
 
 import hashlib
+import secrets
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Literal, overload
@@ -38,7 +39,7 @@ class _Points:
     def __get__(self, instance: None, owner: type["Discretization"]) -> "Callable[..., Discretization]": ...
     @overload
     def __get__(self, instance: "Discretization", owner: type["Discretization"]) -> Tensor: ...
-    def __get__(self, instance: "Discretization | None", owner: type["Discretization"]) -> Any:
+    def __get__(self, instance: Any, owner: type["Discretization"]) -> Any:
         return owner._from_points if instance is None else instance._coordinates
 
 
@@ -72,7 +73,7 @@ class Discretization:
         domain: str = "",
         boundary: tuple[Tensor, Tensor] | None = None,
     ) -> None:
-        self._coordinates = points.detach().clone()  # (n, d)
+        self._coordinates = points if points.requires_grad else points.detach().clone()  # (n, d)
         self.weights = weights.detach().clone()  # (n,)
         self.bounds = bounds.detach().clone()  # (d, 2)
         self.periodic = tuple(periodic)  # d flags
@@ -83,8 +84,6 @@ class Discretization:
         self.domain = domain
         self.given_boundary = boundary
         self.cache: dict[Any, Any] = {}
-
-    # ------------------------------------------------------------------ makers
 
     @classmethod
     def uniform(
@@ -129,10 +128,10 @@ class Discretization:
         """Any points `(n, d)`, in any order.
 
         `rule="cells"` weighs a point by the size of its cell: trapezoid in 1-D; its share of the Delaunay simplices
-        in 2-D and 3-D, where `domain="auto"` finds which part of the box the points fill (holes, corners cut out, or
-        no more than a curve, whose points weigh its length) and `domain="box"` takes all of it. `rule="monte-carlo"`
-        gives equal weights, right for points drawn uniformly at random. Own `weights (n,)` replace both.
-        `bounds="tight"` takes the bounding box of the points.
+        in 2-D and 3-D, where `domain="auto"` finds which part of the box the points fill (holes, corners cut out, or a
+        curve, whose points weigh its length) and `domain="box"` takes all of it. `rule="monte-carlo"` gives equal
+        weights, right for points drawn uniformly at random. Own `weights (n,)` replace both. `bounds="tight"` takes the
+        points' box. Points may require a gradient.
 
         >>> Discretization.points([[0.9], [0.1]]).weights.tolist()
         [0.5, 0.5]
@@ -143,7 +142,8 @@ class Discretization:
         box, flags = checked_box(array.shape[1], tight_box(array) if isinstance(bounds, str) else bounds, periodic)
         check_inside(array, box)
         found, made, cells, words = point_weights(array, box, flags, weights, rule, domain)
-        return cls(_tensor(array), _tensor(found), _tensor(box), flags, rule=made, cells=_index(cells), domain=words)
+        at = points.double() if isinstance(points, Tensor) and points.requires_grad else _tensor(array)
+        return cls(at, _tensor(found), _tensor(box), flags, rule=made, cells=_index(cells), domain=words)
 
     @classmethod
     def mesh(
@@ -173,8 +173,6 @@ class Discretization:
         points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
         tensors = tuple(_tensor(axis) for axis in axes)
         return cls(_tensor(points), _tensor(weights.ravel()), _tensor(box), flags, tensors, rule=rule, domain=BOX)
-
-    # ------------------------------------------------------------------ use
 
     @property
     def n(self) -> int:
@@ -213,10 +211,9 @@ class Discretization:
         if self.axes is None and self.dim > 1:
             return ()
         axes = (self.points[:, 0].sort().values,) if self.axes is None else self.axes
-        box = self.bounds.tolist()
         return tuple(
             is_uniform(axis, low, high, wraps)
-            for axis, (low, high), wraps in zip(axes, box, self.periodic, strict=True)
+            for axis, (low, high), wraps in zip(axes, self.bounds.tolist(), self.periodic, strict=True)
         )
 
     @cached_property
@@ -247,7 +244,9 @@ class Discretization:
     @cached_property
     def key(self) -> str:
         """Content hash: equal for discretizations with the same points, weights, cells and domain."""
-        digest = hashlib.sha1(repr((self.shape, self.periodic, self.axes is None)).encode(), usedforsecurity=False)
+        about = repr((self.shape, self.periodic, self.axes is None))
+        about += secrets.token_hex(8) if self.points.requires_grad else ""  # a gradient is that of these points alone
+        digest = hashlib.sha1(about.encode(), usedforsecurity=False)
         more = [part for part in (self.cells, *(self.given_boundary or ())) if part is not None]
         for part in (self.points, self.weights, self.bounds, *more):
             digest.update(part.detach().cpu().numpy().tobytes())
@@ -262,8 +261,7 @@ class Discretization:
         """
         if values.shape[-1 if values.ndim == 1 else -2] != self.n:
             raise InvalidInputError(f"{self.n} points, but values of shape {tuple(values.shape)}")
-        weights = self.weights.to(values)
-        return weights @ values
+        return self.weights.to(values) @ values
 
     def to(self, device: torch.device | str) -> "Discretization":
         """The same discretization on another device, or on the CPU where that has no float64; itself if it is there."""
@@ -271,7 +269,7 @@ class Discretization:
         weights = self.weights.to(device)
         if weights is self.weights:
             return self
-        axes = None if self.axes is None else tuple(axis.to(device) for axis in self.axes)
+        axes, facets = self.axes and tuple(axis.to(device) for axis in self.axes), self.given_boundary
         return Discretization(
             self.points.to(device),
             weights,
@@ -281,9 +279,7 @@ class Discretization:
             rule=self.rule,
             cells=None if self.cells is None else self.cells.to(device),
             domain=self.domain,
-            boundary=None
-            if self.given_boundary is None
-            else (self.given_boundary[0].to(device), self.given_boundary[1].to(device)),
+            boundary=None if facets is None else (facets[0].to(device), facets[1].to(device)),
         )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -20,14 +20,17 @@ PANEL = 2.6  # inches
 Curve = tuple[Discretization, NDArray[Any]]  # values (n,)
 
 
-def draw_lines(ax: Any, curves: Mapping[str, Curve]) -> None:
-    """Functions of one variable, by name; coarse ones first."""
+def draw_lines(ax: Any, curves: Mapping[str, Curve], band: NDArray[Any] | None = None) -> None:
+    """Functions of one variable, by name; coarse ones first. `band (n,)` is a half-width around the last."""
     for i, (name, (at, values)) in enumerate(curves.items()):
         x = at.points[:, 0].cpu().numpy()
         order = np.argsort(x)
         mark = {"marker": "o", "markersize": 3.0 - 0.4 * i} if len(x) <= FEW_POINTS else {}
         # A finer one on top leaves the coarser one to be seen.
-        ax.plot(x[order], values[order], linewidth=2.2 / (1 + i), label=name, **mark)
+        line = ax.plot(x[order], values[order], linewidth=2.2 / (1 + i), label=name, **mark)[0]
+        if band is not None and i == len(curves) - 1:
+            low, high = (values + sign * band for sign in (-1, 1))
+            ax.fill_between(x[order], low[order], high[order], color=line.get_color(), alpha=0.25, linewidth=0)
     ax.grid(alpha=0.25)
 
 

@@ -155,7 +155,7 @@ class LatentGrid:
         like: Tensor,
     ) -> Matrices | None:
         """A matrix for each axis; none at all if the points are the nodes, None where points have no axes."""
-        axes = _unit_axes(points, box)
+        axes = None if points.points.requires_grad else _unit_axes(points, box)
         if axes is None or max(len(x) for x, _ in axes) > AXIS:
             return None
         if all(

@@ -114,7 +114,7 @@ class Model(nn.Module):
         wanted = getattr(self, "in_channels", field.channels)
         if field.channels != wanted:
             raise InvalidInputError(f"field {i}: the network takes {wanted} channels, got {field.channels}")
-        like = next(self.parameters(), field.values)
+        like = next((p for p in self.parameters() if p.is_floating_point()), field.values)
         if field.values.device != like.device:
             raise InvalidInputError(
                 f"field {i}: values are on {field.values.device}, the network is on {like.device}; move them with "

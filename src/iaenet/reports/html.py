@@ -19,6 +19,8 @@ PICTURES = {
     "evaluation/rollout.png": "Error after each step of the roll-out",
     "evaluation/samples.png": "Samples: input, truth, prediction, difference",
     "evaluation/worst.png": "The worst cases",
+    "calibration/coverage.png": "Coverage of the bands",
+    "calibration/bands.png": "Bands",
 }
 
 
@@ -38,6 +40,7 @@ class Page:
     rows: list[dict[str, Any]] = field(default_factory=list)
     rollout: list[dict[str, Any]] = field(default_factory=list)
     certificate: dict[str, Any] | None = None
+    coverage: dict[str, Any] | None = None
     pictures: list[tuple[str, str]] = field(default_factory=list)
     history: list[dict[str, Any]] = field(default_factory=list)
 
@@ -97,20 +100,22 @@ def write_report(
 
 def _page(run: Path, number: int) -> Page:
     folder = RunFolder(run)
-    if not folder.checkpoints.is_dir():
+    first = RunFolder(folder.members[0]) if folder.members else folder
+    if not first.checkpoints.is_dir():
         raise InvalidInputError(f"{run} is no training run; `iaenet train` makes one")
-    state, parts = folder.newest("best" if folder.has("best") else "step")
+    state, parts = first.newest("best" if first.has("best") else "step")
+    several = f", {len(folder.members)} members" if folder.members else ""
     metrics = folder.read_json("metrics.json") or {}
-    evaluation, certificate = (
-        folder.read_json("evaluation/evaluation.json"),
-        folder.read_json("certificate/certificate.json"),
+    evaluation, certificate, coverage = (
+        folder.read_json(f"{name}.json")
+        for name in ("evaluation/evaluation", "certificate/certificate", "calibration/coverage")
     )
     config = run / "config.yaml"
     return Page(
         name=str(run),
         anchor=f"run{number}",
         config=config.read_text() if config.is_file() else "",
-        model=state["operator"]["model"]["name"] or "a network of your own",
+        model=(state["operator"]["model"]["name"] or "a network of your own") + several,
         parameters=f"{sum(tensor.numel() for tensor in parts['weights'].values()):,}",
         resolution=((state["operator"].get("metadata") or {}).get("data") or {}).get("resolution"),
         epochs=len(metrics.get("epochs", [])),
@@ -119,6 +124,7 @@ def _page(run: Path, number: int) -> Page:
         rows=(evaluation or {}).get("rows", []),
         rollout=(evaluation or {}).get("rollout", []),
         certificate=certificate,
+        coverage=coverage,
         pictures=[(text, embedded(run / name)) for name, text in PICTURES.items() if (run / name).is_file()],
         history=metrics.get("epochs", []),
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from iaenet.data.atomic import replacing
 from iaenet.data.dataset import Dataset
@@ -27,6 +28,7 @@ class Panel:
     channel: str
     curves: dict[str, Curve]  # by what they are, such as "resolution 64"
     limits: tuple[float, float]  # of values, over all curves of the channel
+    band: NDArray[Any] | None = None  # half-width (n,) around the last curve, of lines
 
     @property
     def lines(self) -> bool:
@@ -105,7 +107,7 @@ def draw_panels(rows: list[list[Panel]], names: list[str]) -> Any:
     for row, panels, name in zip(axes, rows, names, strict=True):
         for ax, panel in zip(row, panels, strict=False):
             if panel.lines:
-                draw_lines(ax, panel.curves)
+                draw_lines(ax, panel.curves, panel.band)
                 ax.set_title(panel.channel, fontsize=9)
             elif panel.space:
                 _draw_space(in_space(ax), panel, _signed(rows, panel.channel), name if panel is panels[0] else "")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from iaenet.data.formats import DATA
 from iaenet.data.problems.problem import Channel
@@ -18,8 +19,10 @@ from iaenet.data.summary import label
 from iaenet.data.writing.output import Output, Sample, coordinate_names
 from iaenet.data.writing.target import apart, choose, write
 from iaenet.errors import InvalidInputError
+from iaenet.evaluation.bands import Band
+from iaenet.evaluation.calibration import Kind
 from iaenet.evaluation.input_checks import InputChecks, channels_of
-from iaenet.evaluation.predict import Target, predictions, targets
+from iaenet.evaluation.predict import Target, band_maker, predictions, targets
 from iaenet.functions.field import Field, Parts
 from iaenet.models.operator import Operator
 from iaenet.models.rollout import next_input
@@ -38,6 +41,8 @@ def predict_files(
     picture: str | Path | None = None,
     format: str | None = None,
     output_format: str | None = None,
+    band: float | None = None,
+    band_kind: Kind = "points",
     origin: dict[str, Any] | None = None,
     boundary: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -49,6 +54,8 @@ def predict_files(
     steps: in time, each from the model's output before it, all of which are written. Default 1.
     picture: PNG to draw of some samples, with the last step of each. Default: none.
     format, output_format: Default: by the names of the files, see `read_inputs` and `data.writing.target.choose`.
+    band, band_kind: level of a band around each prediction, and what it is to hold, see `iaenet.predict`; its ends are
+        written as channels of their own, `u_lower` and `u_upper`. Default: no bands.
     origin: what the output should say of where it comes from, beside the input.
     boundary: file or folder with the boundaries of the domains, see `import_data`. Default: none.
     options: how to read the input, see `iaenet.data.reading.reader_options`.
@@ -65,6 +72,7 @@ def predict_files(
     ...     Path(folder, "u.csv").read_text().splitlines()[0]
     'x,u'
     """
+    maker = None if band is None else band_maker(operator, band, band_kind)
     kind = format_of(source) if format is None else format
     target = choose(output, kind, output_format)
     file = at if isinstance(at, str | Path) else None
@@ -81,14 +89,19 @@ def predict_files(
         raise InvalidInputError(
             f"{output}: {count * steps} functions, but a {target.suffix} file holds one; give the name of a folder"
         )
-    outputs = channels_of(operator, "outputs")
+    predicted = channels_of(operator, "outputs")
+    outputs = predicted if maker is None else (*predicted, *_ends(predicted))
     checks, seen = InputChecks(operator), Seen(outputs)
     drawn = set(np.linspace(0, count - 1, DRAWN).round().astype(int).tolist()) if picture is not None else set()
     rows: dict[str, list[Panel]] = {}
 
     def samples() -> Iterator[Sample]:
-        made = predictions(operator, given.fields, where, checks, given.where)
+        made = predictions(operator if maker is None else maker.model, given.fields, where, checks, given.where)
         for i, (start, end) in enumerate(made):
+            around = None if maker is None else maker.band(start, end)
+            if around is not None:
+                parts = [around.prediction.values, around.lower.values, around.upper.values]
+                end = Field.unchecked(end.discretization, torch.cat(parts, dim=-1))
             states = [end] if steps == 1 else [end, *operator.rollout(next_input(end, start), steps - 1)]
             own = end.discretization is start.parts[0].discretization
             mesh = given.mesh(i) if given.mesh is not None and own else None
@@ -100,7 +113,7 @@ def predict_files(
             if i in drawn:
                 title = "\n".join([given.names[i], *numbers_of(start)])
                 panels = _panels("input", given.channels, start)
-                rows[title] = panels + _panels("predicted", outputs, states[-1])
+                rows[title] = panels + _panels("predicted", predicted, states[-1], around)
             if progress is not None:
                 progress(i + 1, count)
 
@@ -185,12 +198,29 @@ def _units(operator: Operator, given: Given) -> list[str]:
     ]
 
 
-def _panels(side: str, channels: tuple[Channel, ...], given: Parts) -> list[Panel]:
+def _ends(channels: tuple[Channel, ...]) -> list[Channel]:
+    """Channels for the ends of bands: `u_lower`, `u_upper`; those of `u[0]` are `u_lower[0]`, `u_upper[0]`."""
+    made = []
+    for end in ("lower", "upper"):
+        for channel in channels:
+            name, bracket, index = channel.name.partition("[")
+            made.append(Channel(f"{name}_{end}{bracket}{index}", channel.unit))
+    return made
+
+
+def _panels(side: str, channels: tuple[Channel, ...], given: Parts, around: Band | None = None) -> list[Panel]:
+    """A panel for each channel, with its band; a map has another for the half-width of the band."""
     panels = []
     for channel, field, i in channels_shown(given, channels):
+        points = f"{field.discretization.n} points"
         values = field.values[:, i].numpy()
-        curves = {f"{field.discretization.n} points": (field.discretization, values)}
-        panels.append(Panel(f"{side} {label(channel)}", curves, (float(values.min()), float(values.max()))))
+        width = None if around is None else around.half_width.values[:, i].numpy()
+        curves = {points: (field.discretization, values)}
+        panel = Panel(f"{side} {label(channel)}", curves, (float(values.min()), float(values.max())), width)
+        panels.append(panel)
+        if width is not None and not panel.lines:
+            shown = {points: (field.discretization, width)}
+            panels.append(Panel(f"half-width of {label(channel)}", shown, (0.0, float(width.max()))))
     return panels
 
 

@@ -26,6 +26,7 @@ from iaenet.training.config import LR, TrainConfig
 from iaenet.training.distributed import Distributed
 from iaenet.training.horizon import budget_of
 from iaenet.training.loop import Progress, train
+from iaenet.training.losses import Loss
 from iaenet.training.run_folder import RunFolder
 
 log = logging.getLogger("iaenet")
@@ -80,9 +81,10 @@ class Chooser:
         folder: RunFolder,
         team: Distributed,
         progress: Callable[[str], Progress] | None = None,
+        loss: Loss | None = None,
     ) -> None:
         self.make, self.training, self.validation = make, training, validation
-        self.config, self.folder, self.team, self.progress = config, folder, team, progress
+        self.config, self.folder, self.team, self.progress, self.loss = config, folder, team, progress, loss
         self.seconds, self.clock = budget_of(config.budget)
         self.known = _read(folder)
         self.done: list[Trial] = []
@@ -145,7 +147,8 @@ class Chooser:
             operator = self.make(trial.options)
             spent = self.clock() - begin
             try:
-                state = train(operator, self.training, self.validation, config, place, self.team, show, spent)
+                samples = self.training, self.validation
+                state = train(operator, *samples, config, place, self.team, show, spent, self.loss)
                 found: dict[str, Any] = {"error": state.history[-1]["validation"], "steps": state.step}
                 found["seconds"] = state.seconds
             except DivergedError:

@@ -2,7 +2,7 @@
 
 A step takes a batch of functions, on whatever points, and lowers (eq. loss)
 
-    L(Psi f, g) + lambda L(Psi I_T f, I_T g),      L the relative L2 error in the data's own units.
+    L(Psi f, g) + lambda L(Psi I_T f, I_T g),      L the relative L2 error in the data's own units, or a loss of yours.
 
 All random numbers follow from the seed and the step, so that a run which was stopped resumes as if it had not been: bit
 for bit on a CPU with the same number of threads.
@@ -11,31 +11,28 @@ for bit on a CPU with the same number of threads.
 import copy
 import math
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from iaenet.errors import DivergedError, InvalidInputError
 from iaenet.functions.devices import place
 from iaenet.functions.metrics import relative_l2
 from iaenet.functions.seeds import derived_seed, stream
-from iaenet.models.base import Pair
 from iaenet.models.inference import infer
 from iaenet.models.operator import Operator
-from iaenet.training.augment import at_some_points, resampled, symmetric
 from iaenet.training.batches import Samples, batches
 from iaenet.training.checkpoint import Tensors, flatten_optimizers, restore_optimizers
 from iaenet.training.config import TrainConfig
 from iaenet.training.distributed import Distributed
 from iaenet.training.horizon import EVERY, Horizon, budget_of
+from iaenet.training.loggers import Logger, recording
+from iaenet.training.losses import Loss, losses_of
 from iaenet.training.optim import Rate, make_optimizers
 from iaenet.training.run_folder import RunFolder
 from iaenet.training.signals import interrupts, stopped
-from iaenet.training.unrolled import noisy, unrolled
 
 Progress = Callable[[int, int, str], None]
 
@@ -55,6 +52,9 @@ class State:
     rate: dict[str, float] = field(default_factory=dict)
     horizon: dict[str, Any] = field(default_factory=dict)  # of a budget
     validated: float = 0.0  # how far it was at the last validation, with a budget
+    planned: int = 0  # epochs, of which a finished run may get more,
+    first_step: int = 0  # with a schedule that begins anew here
+    first_epoch: int = 0
     history: list[dict[str, float]] = field(default_factory=list)
 
 
@@ -67,10 +67,12 @@ def train(
     team: Distributed,
     progress: Progress | None = None,
     spent: float = 0.0,
+    loss: Loss | None = None,
+    loggers: Sequence[Logger] = (),
 ) -> State:
     """Train `operator` in place, from the newest checkpoint in the folder if there is one.
 
-    `spent` are the seconds of the budget that went by before.
+    `spent` are the seconds of the budget that went by before. `loss` replaces the relative L2 error.
     """
     place(operator, team.device)
     training, validation = training.to(team.device), validation.to(team.device)
@@ -89,9 +91,13 @@ def train(
             epochs_per_resolution=turns,
         )
 
-    steps = 0 if seconds else sum(len(order_of(epoch)) for epoch in range(config.epochs))
+    state = _restore(folder, operator, mean, optimizers) if folder.has("step") else State()
+    if 0 < state.planned < config.epochs:
+        state.first_step, state.first_epoch, state.rate = state.step, state.epoch, {}
+    state.planned = config.epochs
+    steps = 0 if seconds else sum(len(order_of(epoch)) for epoch in range(state.first_epoch, config.epochs))
     rate = Rate(config.schedule, steps)
-    state = _restore(folder, operator, mean, optimizers, rate) if folder.has("step") else State()
+    rate.state |= state.rate
     network, *prepared = team.engine.prepare(operator, *optimizers)
     network = torch.compile(network) if team.compile else network
     for parameter in operator.parameters():  # a first step, also one after a stop, must find what every step finds
@@ -107,7 +113,8 @@ def train(
         folder.rewind(state.epoch)
 
     def lr_at(step: int) -> float:
-        return config.optimizer.lr * (rate.at(step) if horizon is None else rate.along(horizon.progress))
+        share = rate.at(step - state.first_step) if horizon is None else rate.along(horizon.progress)
+        return config.optimizer.lr * share
 
     def save() -> None:
         nonlocal saved, known
@@ -125,9 +132,11 @@ def train(
             team.wait()  # a launcher ends all processes as soon as one has ended
             raise stopped(requested, state.step)
 
-    with interrupts() as stop, torch.random.fork_rng(devices=[]):
-        while not (state.epoch >= config.epochs if horizon is None else horizon.over) and not _early_stop(
-            state, config
+    settings = {"model": document["model"], **asdict(config)}
+    recorder = recording(loggers if team.is_main else (), folder.path, settings, state.step)
+    with recorder as record, interrupts() as stop, torch.random.fork_rng(devices=[]):
+        while not (state.epoch >= config.epochs if horizon is None else horizon.over) and not early_stop(
+            state, config.patience
         ):
             order = order_of(state.epoch)
             operator.train()
@@ -135,7 +144,7 @@ def train(
                 torch.manual_seed(derived_seed(config.seed, "network", state.step, team.rank))  # dropout
                 mine = team.share(indices)
                 chance = stream(config.seed, "augment", state.step)
-                losses = _losses(network, training, mine.indices, config, chance)
+                losses = losses_of(network, training, mine.indices, config, chance, loss)
                 team.engine.backward(mine.scale * losses.sum() / len(indices))
                 total, requested = team.total(mine.scale_of(losses), stop.signal)
                 _check(total, "loss", state.step + 1, state.epoch)
@@ -152,7 +161,9 @@ def train(
                 state.step, state.position = state.step + 1, state.position + 1
                 state.loss, state.seen = state.loss + total, state.seen + len(indices)
                 if progress is not None:
-                    progress(state.step, steps if horizon is None else state.step + horizon.left, _note(state))
+                    ahead = state.first_step + steps if horizon is None else state.step + horizon.left
+                    progress(state.step, ahead, _note(state))
+                record(state.step, {"batch_loss": total / len(indices), "lr": lr_at(state.step - 1)})
                 stop_if(requested)
                 if time.monotonic() - saved >= config.save_seconds:
                     save()
@@ -168,6 +179,7 @@ def train(
             _check(error, "validation error", state.step, state.epoch)
             _finish_epoch(state, error, lr_at(state.step - 1))
             rate.epoch(state.history[-1]["loss"])
+            record(state.step, {name: state.history[-1][name] for name in ("epoch", "loss", "validation")})
             if team.is_main:
                 folder.append_log({**state.history[-1], "seconds": round(clock() - begin, 3)})
                 if state.best_epoch == state.epoch:
@@ -175,32 +187,6 @@ def train(
                     folder.save("best", state.step, best, weights=mean.state_dict())
         save()
     return state
-
-
-def _losses(
-    network: Any, samples: Samples, indices: list[int], config: TrainConfig, generator: torch.Generator
-) -> Tensor:
-    """The loss of each sample, with its share of the loss on resampled pairs; one call of the network for all."""
-    augment = config.augment
-    if augment.steps > 1:
-        with _autocast(samples.stacks[0][1].values.device.type, config.precision):
-            return unrolled(network, samples.chains(indices, augment.steps), augment, generator)
-    pairs: list[Pair] = symmetric(samples.take(indices), list(augment.symmetries), generator)
-    pairs = at_some_points(pairs, augment.query_points, generator) if augment.query_points else pairs
-    pairs = [(noisy(given, augment.noise, generator), wanted) for given, wanted in pairs] if augment.noise else pairs
-    more = resampled(pairs, augment, generator) if augment.weight else []
-    with _autocast(pairs[0][1].values.device.type, config.precision):
-        found = network([given for given, _ in pairs + more], [wanted.discretization for _, wanted in pairs + more])
-    losses = [relative_l2(one, wanted) for one, (_, wanted) in zip(found, pairs + more, strict=True)]
-    total = torch.cat(losses[: len(pairs)])
-    if more:
-        versions = len(more) // len(pairs)
-        total = total + augment.weight / versions * torch.cat(losses[len(pairs) :]).reshape(versions, -1).sum(0)
-    return total
-
-
-def _autocast(device: str, precision: str) -> Any:
-    return torch.autocast(device, torch.bfloat16) if precision == "bf16" else nullcontext()
 
 
 def _validate(
@@ -231,9 +217,9 @@ def _finish_epoch(state: State, error: float, rate: float) -> None:
     state.loss, state.seen = 0.0, 0
 
 
-def _early_stop(state: State, config: TrainConfig) -> bool:
+def early_stop(state: State, patience: int) -> bool:
     """Whether there was no better validation error for too long."""
-    return 0 < config.patience <= state.epoch - state.best_epoch
+    return 0 < patience <= state.epoch - max(state.best_epoch, state.first_epoch)
 
 
 @torch.no_grad()
@@ -244,17 +230,13 @@ def _average(mean: Operator, operator: Operator, decay: float) -> None:
             kept.copy_(new)
 
 
-def _restore(
-    folder: RunFolder, operator: Operator, mean: Operator, optimizers: list[torch.optim.Optimizer], rate: Rate
-) -> State:
+def _restore(folder: RunFolder, operator: Operator, mean: Operator, optimizers: list[torch.optim.Optimizer]) -> State:
     found, parts = folder.newest("step")
     set_weights(operator, parts["weights"], folder)
     if mean is not operator:
         mean.load_state_dict(parts["mean"])
     restore_optimizers(optimizers, parts["optimizer"])
-    state = State(**found["training"])
-    rate.state = dict(state.rate)
-    return state
+    return State(**found["training"])
 
 
 def set_weights(operator: Operator, weights: Tensors, folder: RunFolder) -> None:

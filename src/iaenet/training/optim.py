@@ -82,7 +82,7 @@ def matrices_of(network: nn.Module, convolutions: bool = True) -> set[int]:
     """Identities of the parameters that Muon takes: weights of linear layers and convolutions, and what layers name.
 
     A layer of yours names its own in `muon`, as in `muon = ("weight",)`; all others go to AdamW. Matrices with a side
-    shorter than 8 have nothing to orthogonalise.
+    shorter than 8 have nothing to orthogonalise, and complex ones go to AdamW.
 
     >>> layer = nn.Linear(8, 16)
     >>> matrices_of(nn.Sequential(layer, nn.LayerNorm(16))) == {id(layer.weight)}
@@ -95,7 +95,7 @@ def matrices_of(network: nn.Module, convolutions: bool = True) -> set[int]:
         for name in names:
             named = getattr(module, name)
             for parameter in named if isinstance(named, nn.ParameterList) else [named]:
-                if min(len(parameter), parameter[0].numel()) >= SMALLEST_SIDE:
+                if min(len(parameter), parameter[0].numel()) >= SMALLEST_SIDE and not parameter.is_complex():
                     found.add(id(parameter))
     return found
 
@@ -104,15 +104,17 @@ def make_optimizers(network: nn.Module, options: OptimizerConfig) -> list[torch.
     """The optimizers of a config; each parameter belongs to one of them."""
     rate, decay = options.lr, options.weight_decay
     parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
-    if options.name == "adam":
-        return [torch.optim.Adam(parameters, rate, weight_decay=decay, fused=True)]
-    chosen = matrices_of(network, options.convolutions)
+
+    def adaptive(some: list[nn.Parameter]) -> torch.optim.Optimizer:
+        kind = torch.optim.Adam if options.name == "adam" else torch.optim.AdamW
+        fused = not any(parameter.is_complex() for parameter in some)  # the fused kernels take real numbers only
+        return kind(some, rate, weight_decay=decay, fused=fused)
+
+    chosen = matrices_of(network, options.convolutions) if options.name == "muon" else set()
     matrices = [parameter for parameter in parameters if id(parameter) in chosen]
-    if options.name == "adamw" or not matrices:
-        return [torch.optim.AdamW(parameters, rate, weight_decay=decay, fused=True)]
     rest = [parameter for parameter in parameters if id(parameter) not in chosen]
-    made: list[torch.optim.Optimizer] = [Muon(matrices, rate, weight_decay=decay)]
-    return [*made, torch.optim.AdamW(rest, rate, weight_decay=decay, fused=True)] if rest else made
+    made: list[torch.optim.Optimizer] = [Muon(matrices, rate, weight_decay=decay)] if matrices else []
+    return [*made, adaptive(rest)] if rest else made
 
 
 class Rate:

@@ -9,6 +9,8 @@ metrics.json       the same without times: equal for equal seeds
 curves.png         loss and validation error
 checkpoints/       step-... (the two newest) and best-... (by validation error)
 lock               the process that trains here, or trained here last; .lock keeps others out
+member-0/ ...      instead of checkpoints, of a run with several members: a run each
+calibration.json   of `iaenet calibrate`: how wide bands must be
 """
 
 import json
@@ -49,6 +51,11 @@ class RunFolder:
         self.path = Path(path)
         self.checkpoints = self.path / "checkpoints"
         self.chosen = self.path / "choice.json"
+
+    @property
+    def members(self) -> list[Path]:
+        """The folders of the members of an ensemble; none for a single run."""
+        return sorted(self.path.glob("member-[0-9]*"), key=lambda path: int(path.name.partition("-")[2]))
 
     @contextmanager
     def locked(self) -> Iterator["RunFolder"]:

@@ -46,7 +46,7 @@ def read_labelled(
         sample = time
     bad = bad or BadRecords()
     wanted = {*where_is, *(item.name for each in (inputs, outputs) for item in chosen(each, "inputs"))}
-    source = Datasets(names, opened, sample, wanted, bad)
+    source = Datasets(names, opened, sample, wanted, bad, time is not None)
     space = source.space(where_is)
     sides = [
         ArraySide(
@@ -104,9 +104,16 @@ class Datasets:
     """The variables of datasets, one of which is open at a time; without a dimension of samples, each is a sample."""
 
     def __init__(
-        self, names: list[str], opened: Callable[[int], Any], sample: str | None, wanted: set[str], bad: BadRecords
+        self,
+        names: list[str],
+        opened: Callable[[int], Any],
+        sample: str | None,
+        wanted: set[str],
+        bad: BadRecords,
+        in_time: bool = False,
     ) -> None:
         self._sample = sample
+        self._in_time = in_time  # samples are states: a variable without time is the same in all of a trajectory
         self._open: tuple[int, Any] | None = None
         self._opened = opened
         self._coordinates: dict[tuple[int, str], NDArray[Any]] = {}  # of the dataset that is open
@@ -197,7 +204,7 @@ class Datasets:
         others = tuple(each for each in first.dims if each not in space and each != self._sample) if fill else ()
         order = (*space, *others)
         if self._sample is not None and self._sample not in first.dims:
-            if fill:
+            if fill and not self._in_time:
                 raise InvalidInputError(
                     f"{self.names[0]}: variable {name}({', '.join(first.dims)}) lacks the dimension {self._sample}"
                 )
