@@ -77,7 +77,7 @@ class BandMaker:
         part = half_prediction(self._operator, given, found.discretization)
         if part is None:
             raise InvalidInputError(
-                f"a band for an input at {given.parts[0].discretization.n} points cannot be given: the calibration was on "
+                f"a band for an input at {given.most_points} points cannot be given: the calibration was on "
                 "other points, and the model takes no others, or none can be spared to estimate the difference"
             )
         weights = found.discretization.weights
