@@ -34,6 +34,12 @@ def test_a_problem_of_your_own(tmp_path):
     assert np.abs(trapezoid - wanted.values[:, 0].numpy()).max() < 2e-3
 
 
+def test_samples():
+    found = code_of("samples.md")
+    assert found["found"].values.shape == (50, 1)
+    assert found["same"].values.shape == (4096, 1)
+
+
 @pytest.mark.parametrize("dim", [1, 2])
 def test_a_model_of_your_own(dim):
     kind = code_of("models.md")["ModeRegression"]

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from iaenet.functions.latent_grid import LatentGrid
     from iaenet.functions.metrics import relative_l2
     from iaenet.functions.projection import Projection
+    from iaenet.functions.sample import Sample
     from iaenet.models.base import Accepts, Model
     from iaenet.models.heads import FunctionToVector, VectorToFunction
     from iaenet.models.iae_net import IAENet
@@ -73,6 +74,7 @@ _HOME = {
     "Operator": "models.operator",
     "PointIAE": "nn.branches",
     "Projection": "functions.projection",
+    "Sample": "functions.sample",
     "SpectralConv": "nn.branches",
     "SpectralIAE": "nn.branches",
     "TrainConfig": "training.config",
@@ -138,6 +140,7 @@ __all__ = [
     "Operator",
     "PointIAE",
     "Projection",
+    "Sample",
     "SpectralConv",
     "SpectralIAE",
     "TrainConfig",

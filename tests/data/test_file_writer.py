@@ -415,8 +415,8 @@ def test_not_a_data_file(tmp_path):
 
 def test_a_later_version_is_named(tmp_path):
     small_file(tmp_path / "a.h5")
-    forge(tmp_path / "a.h5", lambda parts: parts["metadata"].update(version=4))
-    with pytest.raises(InvalidInputError, match="'iaenet data' 4; this version of iaenet reads 'iaenet data' 1 to 3"):
+    forge(tmp_path / "a.h5", lambda parts: parts["metadata"].update(version=5))
+    with pytest.raises(InvalidInputError, match="'iaenet data' 5; this version of iaenet reads 'iaenet data' 1 to 4"):
         load_dataset(tmp_path / "a.h5")
 
 

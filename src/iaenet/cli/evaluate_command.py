@@ -184,6 +184,8 @@ def _steps(dataset: "Dataset") -> int:
 
 def training_points(dataset: "Dataset", training: int | None) -> int | None:
     """Points of the training grid, if there are grids to choose as many random ones from."""
+    if dataset.functions:  # random points are those of one function
+        return None
     finest = dataset.select(resolution=dataset.resolutions[-1])[0][0].discretization
     if training not in dataset.resolutions or finest.axes is None:
         return None

@@ -15,8 +15,9 @@ from iaenet.data.problems.problem import Channel
 from iaenet.errors import CorruptFileError, InvalidInputError
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field, group_equal
+from iaenet.functions.sample import Sample
 
-Pair = tuple[Field, Field]
+Pair = tuple[Any, Field]  # input, a `Field` or a `Sample`, and output
 
 
 class Entry(NamedTuple):
@@ -29,7 +30,7 @@ class Entry(NamedTuple):
 
 
 def load_dataset(path: str | os.PathLike[str], split: str | None = None, resolution: int | None = None) -> "Dataset":
-    """The pairs `(input field, output field)` of a file; only those of one split, or of one resolution, if given.
+    """The pairs `(input, output field)` of a file; only those of one split, or of one resolution, if given.
 
     >>> import tempfile
     >>> from iaenet.data.file_writer import write_dataset
@@ -49,7 +50,8 @@ def load_dataset(path: str | os.PathLike[str], split: str | None = None, resolut
 class Dataset(Sequence[Pair]):
     """Pairs of functions in a file, in its order: sample by sample, and within a sample resolution by resolution.
 
-    Pairs are read when they are asked for, and compared with their hash. Pairs on the same points get the same
+    An input is a `Field`, or a `Sample` where the file has several functions, or numbers, for each input. Pairs are
+    read when they are asked for, and compared with their hash. Pairs on the same points get the same
     `Discretization` object. A slice is a data set again. It can be sent to other processes, which open the file
     themselves.
     """
@@ -72,6 +74,11 @@ class Dataset(Sequence[Pair]):
     def inputs(self) -> tuple[Channel, ...]:
         """Names and units of the channels of the inputs."""
         return self._file.inputs
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """Names of the functions of an input, "scalars" last if there are numbers; none where it is a single field."""
+        return () if self._file.functions == ("",) else self._file.functions
 
     @property
     def outputs(self) -> tuple[Channel, ...]:
@@ -118,15 +125,13 @@ class Dataset(Sequence[Pair]):
     @property
     def discretizations(self) -> tuple[Discretization, ...]:
         """All discretizations that occur, each once."""
-        rows = self._rows
-        used = np.unique(np.concatenate([rows["input_at"], rows["output_at"]]))
+        used = np.unique(self._file.at[self._index])
         return tuple(self._file.discretization(row) for row in used.tolist())
 
     @property
     def groups(self) -> list[NDArray[np.int64]]:
         """Indices of pairs that share their discretizations, for `batch`."""
-        at = zip(self._rows["input_at"].tolist(), self._rows["output_at"].tolist(), strict=True)
-        return [np.array(group) for group in group_equal(at)]
+        return [np.array(group) for group in group_equal(map(tuple, self._file.at[self._index].tolist()))]
 
     @property
     def trajectories(self) -> list[list[int]]:
@@ -200,12 +205,7 @@ class Dataset(Sequence[Pair]):
         if isinstance(i, slice):
             return Dataset(self._file, self._index[i])
         row = self._row(i)
-        given, wanted = self._file.batch([row])
-        input_at, output_at = self._file.points_of(row)
-        return (
-            self._field(i, input_at, torch.from_numpy(given[0])),
-            self._field(i, output_at, torch.from_numpy(wanted[0])),
-        )
+        return self._pair(i, self._file.points_of(row), [values[0] for values in self._file.batch([row])])
 
     def __iter__(self) -> Iterator[Pair]:
         return (self[i] for i in range(len(self)))
@@ -232,11 +232,13 @@ class Dataset(Sequence[Pair]):
                 raise InvalidInputError(
                     f"{self.path}: pairs {indices[0]} and {i} are on different points; take those of one of `groups`"
                 )
-        given, wanted = self._file.batch(rows)
-        return (
-            self._field(indices[0], at[0], torch.from_numpy(given)),
-            self._field(indices[0], at[1], torch.from_numpy(wanted)),
-        )
+        return self._pair(int(indices[0]), at, self._file.batch(rows))
+
+    def _pair(self, i: int, at: tuple[int, ...], values: list[NDArray[Any]]) -> Pair:
+        *given, wanted = (self._field(i, row, torch.from_numpy(part)) for row, part in zip(at, values, strict=True))
+        if not self.functions:
+            return given[0], wanted
+        return Sample.from_parts(self.functions, self._file.scalars, given), wanted
 
     def _field(self, i: int, at: int, values: torch.Tensor) -> Field:
         try:

@@ -8,7 +8,9 @@
     inputs, outputs  float32 or float64, the values `(n, c)` of all pairs one after another
     hashes           JSON: SHA-256 of the content and of the provenance
 
-Everything is an HDF5 data set of one axis, chunked, with a checksum for every chunk.
+Everything is an HDF5 data set of one axis, chunked, with a checksum for every chunk. Files whose inputs have several
+functions, or numbers, are of version 4, all others of version 3: their channels name the function that they belong to,
+and numbers are the channels of a function on one point, called "scalars".
 """
 
 import hashlib
@@ -22,7 +24,10 @@ from numpy.typing import NDArray
 from iaenet.errors import InvalidInputError
 
 FORMAT = "iaenet data"
-VERSION = 3  # 1, of iaenet 0.1, has neither cells nor rules, 2 no boundaries; both are read, too
+VERSION = (
+    4  # 1, of iaenet 0.1, has neither cells nor rules, 2 no boundaries, 3 one function in each input; all are read
+)
+PLAIN = 3  # the version of files whose inputs are one function each
 SPLITS = ("train", "validation", "test")
 # Version 1.10 is the oldest of HDF5 whose every structure has a checksum; all since then can read it.
 HDF5_VERSION = ("v110", "v110")
@@ -46,6 +51,16 @@ PAIR = np.dtype(
         ("sha256", "u1", (32,)),  # of the values of input and output
     ]
 )
+
+
+def pair_rows(functions: int) -> np.dtype[Any]:
+    """A row of the table of pairs whose inputs have so many functions; the first is that of `PAIR`.
+
+    >>> pair_rows(3)["more_at"].shape
+    (2,)
+    """
+    more = (functions - 1,)
+    return np.dtype([*PAIR.descr, ("more_at", "<i8", more), ("more_start", "<i8", more)]) if functions > 1 else PAIR
 
 
 def discretization_rows(d: int, version: int = VERSION) -> np.dtype[Any]:

@@ -16,7 +16,7 @@ from iaenet.data.checked_hdf5 import damage, dataset, open_file
 from iaenet.data.file_format import (
     FORMAT,
     MOST_DIMENSIONS,
-    PAIR,
+    PLAIN,
     RULES,
     SPLITS,
     STREAMS,
@@ -25,11 +25,13 @@ from iaenet.data.file_format import (
     VERSION,
     content_hash,
     discretization_rows,
+    pair_rows,
 )
 from iaenet.data.packing import Packed, unpack
-from iaenet.data.problems.problem import Channel
+from iaenet.data.problems.problem import Channel, function_names
 from iaenet.errors import CorruptFileError, InvalidInputError
 from iaenet.functions.discretization import Discretization
+from iaenet.functions.sample import SCALARS
 
 KEPT = 64  # discretizations kept in memory though no field uses them at the moment
 
@@ -78,14 +80,36 @@ class DataFile:
         if not isinstance(self.metadata["parameters"], dict) or not isinstance(self.provenance, dict):
             raise ValueError("parameters and provenance must have names")
         self.inputs, self.outputs = (
-            tuple(Channel(str(channel["name"]), str(channel["unit"])) for channel in self.metadata[side])
+            tuple(
+                Channel(str(channel["name"]), str(channel["unit"]), str(channel.get("function", "")))
+                for channel in self.metadata[side]
+            )
             for side in ("inputs", "outputs")
         )
+        self.functions = function_names(self.inputs)  # of the inputs; one without a name where it is the only one
+        if len(self.functions) > len(self.inputs) or (self.metadata["version"] <= PLAIN and self.functions != ("",)):
+            raise ValueError("inputs of several functions in a file of an earlier version")
+        names = [[c.name for c in self.inputs if c.function == name] for name in self.functions]
+        self.scalars = tuple(names[-1]) if self.functions[-1] == SCALARS else ()
+        self.channels = [*(len(part) for part in names), len(self.outputs)]  # of each function
         rows = dataset(file, "discretizations", discretization_rows(d, self.metadata["version"]))[:]
         self.rows = np.zeros(len(rows), discretization_rows(d))  # what version 1 does not have is zero
         for name in rows.dtype.names:
             self.rows[name] = rows[name]
-        self.pairs = dataset(file, "pairs", PAIR)[:]
+        self.pairs = dataset(file, "pairs", pair_rows(len(self.functions)))[:]
+        more = ["more_at", "more_start"] if len(self.functions) > 1 else []
+        # Rows of the discretizations, and first numbers, of each function of a pair, the output last: (pairs, k + 1).
+        self.at, self.starts = (
+            np.concatenate(
+                [
+                    self.pairs[f"input_{what}"][:, None],
+                    *(self.pairs[name] for name in more if name.endswith(what)),
+                    self.pairs[f"output_{what}"][:, None],
+                ],
+                axis=1,
+            )
+            for what in ("at", "start")
+        )
         types = np.dtype("<f8"), np.dtype(precision), np.dtype(precision)
         self._handles = [dataset(file, name, dtype) for name, dtype in zip(STREAMS, types, strict=True)]
         return rows
@@ -114,11 +138,13 @@ class DataFile:
             raise ValueError(f"discretization {int(np.argmin(sound)) if len(rows) else 0} makes no sense")
         self.sizes = n.astype(np.int64)
         sound = pairs["split"] < len(SPLITS)
-        for side, channels, length in (("input", self.inputs, inputs), ("output", self.outputs, outputs)):
-            at = pairs[f"{side}_at"]
+        lengths = [inputs] * len(self.functions) + [outputs]
+        for at, start, channels, length in zip(self.at.T, self.starts.T, self.channels, lengths, strict=True):
             sound &= (at >= 0) & (at < len(rows))
-            counts = n[np.clip(at, 0, len(rows) - 1)] * len(channels)
-            sound &= _within(pairs[f"{side}_start"], counts, length) & (len(channels) > 0)
+            counts = n[np.clip(at, 0, len(rows) - 1)] * channels
+            sound &= _within(start, counts, length) & (channels > 0)
+        if self.scalars:
+            sound &= n[np.clip(self.at[:, -2], 0, len(rows) - 1)] == 1
         if not sound.all():
             raise ValueError(f"pair {int(np.argmin(sound))} makes no sense")
 
@@ -127,29 +153,27 @@ class DataFile:
 
     # ------------------------------------------------------------------ numbers
 
-    def points_of(self, row: int) -> tuple[int, int]:
-        """Discretizations of input and output of a pair, as rows of their table."""
-        pair = self.pairs[row]
-        return int(pair["input_at"]), int(pair["output_at"])
+    def points_of(self, row: int) -> tuple[int, ...]:
+        """Discretizations of each function of the input and of the output of a pair, as rows of their table."""
+        return tuple(self.at[row].tolist())
 
-    def batch(self, rows: Sequence[int]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Values `(b, n, c)` of input and output of pairs that share their discretizations."""
-        input_at, output_at = self.points_of(rows[0])
-        given, wanted = (
-            np.empty((len(rows), self.sizes[at], len(channels)), self.metadata["precision"])
-            for at, channels in ((input_at, self.inputs), (output_at, self.outputs))
-        )
+    def batch(self, rows: Sequence[int]) -> list[NDArray[Any]]:
+        """Values `(b, n, c)` of each function of the input and of the output of pairs that share discretizations."""
+        found = [
+            np.empty((len(rows), self.sizes[at], channels), self.metadata["precision"])
+            for at, channels in zip(self.at[rows[0]], self.channels, strict=True)
+        ]
         _, inputs, outputs = self._streams
         for i, row in enumerate(rows):
             pair, digest = self.pairs[row], hashlib.sha256()
-            for array, stream, start in ((given, inputs, "input_start"), (wanted, outputs, "output_start")):
-                first = int(pair[start])
+            for number, (array, first) in enumerate(zip(found, self.starts[row].tolist(), strict=True)):
+                stream = inputs if number < len(self.functions) else outputs
                 with damage(self.path, f"is damaged: pair {row} cannot be read"):
                     array[i] = stream[first : first + array[i].size].reshape(array[i].shape)
                 digest.update(array[i].data)
             if digest.digest() != pair["sha256"].tobytes():
                 raise CorruptFileError(f"{self.path} is damaged: the values of pair {row} do not match their hash")
-        return given, wanted
+        return found
 
     def discretization(self, row: int) -> Discretization:
         """The discretization of this row; the same object as long as anything uses it."""

@@ -5,8 +5,9 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -22,28 +23,30 @@ from iaenet.data.file_format import (
     FORMAT,
     HDF5_VERSION,
     MOST_DIMENSIONS,
-    PAIR,
+    PLAIN,
     RULES,
     SPLITS,
     VERSION,
     as_json,
     content_hash,
     discretization_rows,
+    pair_rows,
     to_bytes,
 )
 from iaenet.data.packing import Packed, pack, unpack
-from iaenet.data.problems.problem import Channel
+from iaenet.data.problems.problem import Channel, function_names
 from iaenet.data.streams import Disk, Stream
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field
+from iaenet.functions.sample import Sample
 
 Precision = Literal["float32", "float64"]
 
 
 def write_dataset(
     path: str | os.PathLike[str],
-    pairs: Iterable[tuple[Field, Field]],
+    pairs: Iterable[tuple[Field | Mapping[str, Any], Field]],
     *,
     inputs: Sequence[Channel],
     outputs: Sequence[Channel],
@@ -60,6 +63,9 @@ def write_dataset(
     `precision` (default float32). The resolution of a sample is the number of points along the first axis of its input,
     or of all points if it is no grid.
 
+    Inputs of several functions, each on points of its own, and of numbers are a `Sample`, or a mapping of names to
+    fields and numbers; `inputs` are then all channels in the order of the sample, the numbers last.
+
     >>> import tempfile, torch
     >>> from iaenet.data.dataset import load_dataset
     >>> grid = Discretization.uniform(4)
@@ -71,8 +77,13 @@ def write_dataset(
     """
     split_of: dict[int, str] = {}
     count = 0
-    with Writer(path, inputs, outputs, parameters, provenance, precision) as writer:
-        for i, (given, wanted) in enumerate(pairs):
+    layout: Hashable = None
+    everything = iter(pairs)
+    first = next(everything, None)
+    named = inputs if first is None or isinstance(first[0], Field) else _named(Sample.of(first[0]), inputs, path)
+    with Writer(path, named, outputs, parameters, provenance, precision) as writer:
+        for i, (one, wanted) in enumerate(pair for part in ([first] if first else [], everything) for pair in part):
+            given = one if isinstance(one, Field) else Sample.of(one)
             for name, each in (("splits", splits), ("records", records)):
                 if each is not None and i >= len(each):
                     raise InvalidInputError(f"{path}: {len(each)} {name}, but there are more samples")
@@ -82,18 +93,30 @@ def write_dataset(
             split, record = "train" if splits is None else splits[i], i if records is None else records[i]
             if split_of.setdefault(record, split) != split:
                 raise InvalidInputError(f"{path}: sample {i}: record {record} is in {split_of[record]} and in {split}")
+            parts = [*given.parts, wanted]
+            layout = layout if i else given.layout
+            if isinstance(given, Sample) and given.layout != layout:
+                raise InvalidInputError(f"{path}: sample {i} has other functions, numbers or channels than sample 0")
             writer.add(
-                (given.values.detach().cpu().numpy(), wanted.values.detach().cpu().numpy()),
-                (writer.discretization(given.discretization), writer.discretization(wanted.discretization)),
+                [part.values.detach().cpu().numpy() for part in parts],
+                [writer.discretization(part.discretization) for part in parts],
                 sample=i,
                 record=record,
-                resolution=given.discretization.shape[0],
+                resolution=given.parts[0].discretization.shape[0],
                 split=split,
             )
             count = i + 1
         for name, each in (("splits", splits), ("records", records)):
             if each is not None and len(each) != count:
                 raise InvalidInputError(f"{path}: {len(each)} {name}, but {count} samples")
+
+
+def _named(sample: Sample, inputs: Sequence[Channel], path: object) -> list[Channel]:
+    """The channels of a sample with the names of their functions."""
+    owners = [name for name, part in zip(sample.names, sample.parts, strict=True) for _ in range(part.channels)]
+    if len(owners) != len(inputs):
+        raise InvalidInputError(f"{path}: inputs names {len(inputs)} channels, but the samples have {len(owners)}")
+    return [replace(channel, function=owner) for channel, owner in zip(inputs, owners, strict=True)]
 
 
 class Writer:
@@ -122,8 +145,12 @@ class Writer:
         self.path = Path(path)
         self.channels = tuple(inputs), tuple(outputs)
         for side, channels in zip(("input", "output"), self.channels, strict=True):
-            if not channels or len({channel.name for channel in channels}) < len(channels):
+            if not channels or len({(channel.function, channel.name) for channel in channels}) < len(channels):
                 raise InvalidInputError(f"{path}: {side} channels need different names, got {channels}")
+        self.functions = function_names(self.channels[0])
+        self._sides = [
+            (f"input {name}".rstrip(), [c for c in self.channels[0] if c.function == name]) for name in self.functions
+        ] + [("output", list(self.channels[1]))]
         self.precision = precision
         self.parameters = as_json(parameters or {}, f"{path}: parameters")
         self.provenance = as_json({"iaenet": iaenet.__version__, **(provenance or {})}, f"{path}: provenance")
@@ -159,21 +186,20 @@ class Writer:
 
     def add(
         self,
-        values: tuple[NDArray[Any], NDArray[Any]],
-        at: tuple[int, int],
+        values: Sequence[NDArray[Any]],
+        at: Sequence[int],
         *,
         sample: int,
         record: int,
         resolution: int,
         split: str = "train",
     ) -> None:
-        """Store values `(n, c)` of input and output on the discretizations of these rows."""
+        """Store values `(n, c)` of each function of the input, and of the output, on discretizations of these rows."""
         if split not in SPLITS:
             raise InvalidInputError(f"{self.path}: sample {sample}: split must be one of {SPLITS}, got {split!r}")
         starts, digest = [], hashlib.sha256()
-        for side, given, row, channels, stream in zip(
-            ("input", "output"), values, at, self.channels, self._values, strict=True
-        ):
+        streams = [self._values[0]] * len(self.functions) + [self._values[1]]
+        for (side, channels), given, row, stream in zip(self._sides, values, at, streams, strict=True):
             here = f"{self.path}: sample {sample}, {side}"
             wanted = (self._rows[row][0].n, len(channels))
             if given.shape != wanted:
@@ -188,7 +214,9 @@ class Writer:
             starts.append(stream.append(stored.ravel()))
             digest.update(stored.data)
         self._disk.check()
-        self._pairs.append((sample, record, resolution, SPLITS.index(split), *at, *starts, tuple(digest.digest())))
+        own = (sample, record, resolution, SPLITS.index(split), at[0], at[-1], starts[0], starts[-1])
+        more = (tuple(at[1:-1]), tuple(starts[1:-1])) if len(at) > 2 else ()
+        self._pairs.append((*own, tuple(digest.digest()), *more))
 
     def _finish(self) -> None:
         if not self._pairs:
@@ -204,15 +232,16 @@ class Writer:
             row["bounds"][: packed.dim] = packed.bounds
             row["sha256"] = np.frombuffer(digest, np.uint8)
             row["corners"], row["rule"], row["facets"] = packed.corners, RULES.index(packed.rule), packed.facets
-        pairs = np.array(self._pairs, PAIR)
+        pairs = np.array(self._pairs, pair_rows(len(self.functions)))
+        plain = self.functions == ("",)
         metadata = to_bytes(
             {
                 "format": FORMAT,
-                "version": VERSION,
+                "version": PLAIN if plain else VERSION,
                 "dimension": d,
                 "precision": self.precision,
-                "inputs": [{"name": c.name, "unit": c.unit} for c in self.channels[0]],
-                "outputs": [{"name": c.name, "unit": c.unit} for c in self.channels[1]],
+                "inputs": [_plain(c) | ({} if plain else {"function": c.function}) for c in self.channels[0]],
+                "outputs": [_plain(c) for c in self.channels[1]],
                 "parameters": self.parameters,
             }
         )
@@ -238,3 +267,7 @@ class Writer:
             return
         with self._stack:  # closes the file, then gives it its name
             self._finish()
+
+
+def _plain(channel: Channel) -> dict[str, str]:
+    return {"name": channel.name, "unit": channel.unit}

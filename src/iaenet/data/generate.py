@@ -187,6 +187,6 @@ def _assemble(
                     for digest in digests:
                         if digest not in rows:
                             rows[digest] = writer.packed(journal.discretization(digest))
-                    at = rows[digests[0]], rows[digests[1]]
+                    at = [rows[digest] for digest in digests]
                     writer.add(values, at, sample=sample, record=i, resolution=resolution, split=split)
                 sample += 1

@@ -56,7 +56,7 @@ def import_data(
         raise InvalidInputError(f"{out}: is among the files to read, which are never changed; write elsewhere")
     from iaenet.data.file_writer import write_dataset  # not above: the command's help needs no PyTorch
 
-    imported = FORMATS[format].read(path, **chosen)
+    imported = FORMATS[format].load(path, chosen)
     if boundary is not None:
         from iaenet.data.reading.boundary_files import bounded
 

@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 
 from iaenet.data.journal import discretization_entry, entry
 from iaenet.data.packing import pack
-from iaenet.data.problems.problem import Channel, Problem
+from iaenet.data.problems.problem import Channel, Problem, function_names
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
 
-# Resolution, hashes of the discretizations of input and output, and their values (n, c).
-Values = tuple[NDArray[Any], NDArray[Any]]
-Decoded = tuple[int, tuple[str, str], Values]
+# Resolution, hashes of the discretizations of each function of the input and of the output, and their values (n, c).
+Decoded = tuple[int, list[str], list[NDArray[Any]]]
 
 
 def encoded_record(
@@ -38,10 +37,9 @@ def encoded_record(
             pair = sample[resolution]
             here = f"{problem.name}: record {i}, sample {window}, resolution {resolution}"
             head: dict[str, object] = {"window": window, "resolution": resolution}
-            for side, at, values, channels in (
-                ("input", pair.input_at, pair.input, problem.inputs),
-                ("output", pair.output_at, pair.output, problem.outputs),
-            ):
+            names = function_names(problem.inputs)
+            kinds = [tuple(c for c in problem.inputs if c.function == name) for name in names] + [problem.outputs]
+            for side, (values, at), channels in zip(sides(len(names)), pair.parts, kinds, strict=True):
                 stored = _stored(values, (at.n, len(channels)), precision, channels, f"{here}, {side}")
                 digest, written = _entry_of(at)
                 found[digest] = written
@@ -60,15 +58,24 @@ def decoded_record(head: dict[str, Any], body: bytes, precision: str) -> list[li
     samples: list[list[Decoded]] = []
     numbers, start = np.frombuffer(body, np.dtype(precision).newbyteorder("<")), 0
     for pair in head["pairs"]:
-        arrays = []
-        for side in ("input", "output"):
+        arrays, names = [], sides(sum(name.startswith("input") for name in pair) // 2)
+        for side in names:
             n, c = pair[side]
             arrays.append(numbers[start : start + n * c].reshape(n, c))
             start += n * c
         if pair["window"] == len(samples):
             samples.append([])
-        samples[-1].append((pair["resolution"], (pair["input_at"], pair["output_at"]), (arrays[0], arrays[1])))
+        samples[-1].append((pair["resolution"], [pair[f"{side}_at"] for side in names], arrays))
     return samples
+
+
+def sides(functions: int) -> list[str]:
+    """What the functions of an input, and the output, are called in an entry.
+
+    >>> sides(1), sides(3)
+    (['input', 'output'], ['input', 'input1', 'input2', 'output'])
+    """
+    return ["input", *(f"input{i}" for i in range(1, functions)), "output"]
 
 
 def _stored(

@@ -7,6 +7,7 @@ from iaenet.data.problems.problem import Channel
 from iaenet.data.text_columns import aligned
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.normalizer import Moments
+from iaenet.functions.sample import SCALARS
 
 MOST_RESOLUTIONS = 12  # shown one by one; data with more, each sample on its own points, are shown together
 
@@ -65,13 +66,22 @@ def label(channel: Channel) -> str:
 
     >>> label(Channel("u", "m/s")), label(Channel("a"))
     ('u (m/s)', 'a')
+    >>> label(Channel("g", function="boundary"))
+    'boundary g'
     """
-    return channel.name if channel.unit in ("", "1") else f"{channel.name} ({channel.unit})"
+    name = f"{channel.function} {channel.name}".lstrip()
+    return name if channel.unit in ("", "1") else f"{name} ({channel.unit})"
 
 
 def _points(dataset: Dataset) -> str:
-    given, wanted = (field.discretization for field in dataset[0])
-    text = f"input: {_kind(given)}; output: " + ("the same" if given is wanted else _kind(wanted))
+    given, wanted = dataset[0]
+    own = [
+        f"{name or 'input'}: {_kind(part.discretization)}"
+        for name, part in zip(dataset.functions or [""], given.parts, strict=True)
+        if name != SCALARS
+    ]
+    same = len(given.parts) == 1 and given.parts[0].discretization is wanted.discretization
+    text = "; ".join([*own, "output: " + ("the same" if same else _kind(wanted.discretization))])
     sets = len(dataset.groups)
     return text if sets <= len(dataset.resolutions) else f"{text}; {sets} sets of points, this is the first"
 
@@ -84,16 +94,19 @@ def _kind(at: Discretization) -> str:
 
 def _statistics(dataset: Dataset, progress: Callable[[int, int], None] | None) -> list[str]:
     one_by_one = len(dataset.resolutions) <= MOST_RESOLUTIONS
-    found: dict[tuple[int, str], Moments] = {}
+    found: dict[tuple[int, str, int], Moments] = {}
     for i, (given, wanted) in enumerate(dataset):
         resolution = dataset.entry(i).resolution if one_by_one else 0
-        found.setdefault((resolution, "input"), Moments()).add(given)
-        found.setdefault((resolution, "output"), Moments()).add(wanted)
+        for number, part in enumerate(given.parts):
+            found.setdefault((resolution, "input", number), Moments()).add(part)
+        found.setdefault((resolution, "output", 0), Moments()).add(wanted)
         if progress is not None:
             progress(i + 1, len(dataset))
     rows: list[tuple[str, ...]] = [("resolution", "channel", "min", "mean", "std", "max")]
-    for (resolution, side), moments in sorted(found.items()):
-        channels = dataset.inputs if side == "input" else dataset.outputs
+    functions = dataset.functions or ("",)
+    for (resolution, side, number), moments in sorted(found.items()):
+        of_input = [channel for channel in dataset.inputs if channel.function == functions[number]]
+        channels = of_input if side == "input" else dataset.outputs
         for c, channel in enumerate(channels):
             numbers = (moments.low[c], moments.mean[c], moments.std[c], moments.high[c])
             name = f"{side} {label(channel)}"

@@ -60,7 +60,7 @@ class BandMaker:
         """The band around the output `found` of `model` for the input `given`, at the points of `found`."""
         mean, spread = split_spread(self._operator, found)
         scale = local_scale(self._calibration.scale, spread, mean)
-        if self.unlike(given.discretization):
+        if self.unlike(given.parts[0].discretization):
             scale = (scale**2 + self._discretization_term(given, mean) ** 2).sqrt()
         width = (self.factor * scale).to(mean.values).expand_as(mean.values)
         apart = None if spread is None else Field.unchecked(mean.discretization, spread)
@@ -77,8 +77,8 @@ class BandMaker:
         part = half_prediction(self._operator, given, found.discretization)
         if part is None:
             raise InvalidInputError(
-                f"a band for an input at {given.discretization.n} points cannot be given: the calibration was on other "
-                "points, and the model takes no others, or none can be spared to estimate the difference"
+                f"a band for an input at {given.most_points} points cannot be given: the calibration was on "
+                "other points, and the model takes no others, or none can be spared to estimate the difference"
             )
         weights = found.discretization.weights
         squares = (part.values.double() - found.values.double()) ** 2

@@ -11,7 +11,7 @@ from iaenet.data.dataset import Dataset
 from iaenet.errors import InvalidInputError
 from iaenet.evaluation.certificate import Certificate, Line, Thresholds, fitted_order
 from iaenet.evaluation.evaluate import Progress, only_split
-from iaenet.evaluation.resolution_study import StudyCase, study_cases
+from iaenet.evaluation.resolution_study import StudyCase, is_grid, study_cases, thinned
 from iaenet.evaluation.study_results import (
     StudyResult,
     at_points,
@@ -86,7 +86,7 @@ def certify(
             progress(len(results), len(cases))
     lines = [_refused(one.case, one.refused) for one in results if one.refused]
     accepted = [one for one in results if not one.refused]
-    grids = all(given.discretization.axes is not None for case in cases for given in case.given)
+    grids = all(is_grid(given) for case in cases for given in case.given)
     facts = len(chosen), split, dataset.content_hash, grids
     if not accepted:
         return Certificate(tuple(lines), limits, "none", "none", None, *facts)
@@ -160,6 +160,8 @@ def _order(finest: StudyCase, lines: list[Line], limits: Thresholds, limit: floa
 
 def _random(model: ModelLike, finest: StudyResult, home: StudyResult, limits: Thresholds, seed: int) -> list[Line]:
     """Mismatch and error ratio on random points of the finest inputs, as many as the training grid has."""
+    if len(finest.case.given[0].parts) > 1:
+        return _random_samples(model, finest, home, limits, seed)
     grids = [given.discretization for given in finest.case.given]
     counts = [given.discretization.n for given in home.case.given]
     name = f"{counts[0]} random points" if len(set(counts)) == 1 else "as many random points"
@@ -182,9 +184,30 @@ def _random(model: ModelLike, finest: StudyResult, home: StudyResult, limits: Th
     return lines
 
 
+def _random_samples(
+    model: ModelLike, finest: StudyResult, home: StudyResult, limits: Thresholds, seed: int
+) -> list[Line]:
+    """The same for samples, with some points of each of their functions left out."""
+    case = finest.case
+    some = [thinned(one, 0.9, stream(seed, "some points", i)) for i, one in enumerate(case.given)]
+    fewer = StudyCase("9/10 of the points", None, some, case.query_points, case.wanted)
+    found = run_case(model, fewer)
+    if found.refused:
+        return [_refused(fewer, found.refused, random=True)]
+    limit = limits.mismatch_limit(home.error, random=True)
+    lines = [_judged("mismatch", fewer, difference(found.found, finest.found), limit, random=True)]
+    if home.error is not None and found.error is not None:
+        lines.append(
+            _judged("error ratio", fewer, _ratio(found.error, home.error, limits), limits.random_ratio, random=True)
+        )
+    return lines
+
+
 def _refined(model: ModelLike, home: StudyResult, limits: Thresholds) -> Line:
     """One half of the domain sampled four times denser leaves the output in the other half what it is."""
     limit = max(limits.refined, limits.mismatch_limit(home.error))
+    if len(home.case.given[0].parts) > 1:
+        return Line("refined half", home.case.name, None, limit, None, "for inputs of one function")
     worst = 0.0
     try:
         for given, found in list(zip(home.case.given, home.found, strict=True))[:FEW]:
@@ -213,10 +236,14 @@ def _permuted(model: ModelLike, home: StudyResult, limits: Thresholds, seed: int
     worst = 0.0
     try:
         for i, (given, at) in enumerate(list(zip(home.case.given, home.case.query_points, strict=True))[:FEW]):
-            n = given.discretization.n
-            order = torch.randperm(n, generator=stream(seed, "order", i))
-            one, other = permuted(given, torch.arange(n)), permuted(given, order)
-            if at.key == given.discretization.key:
+            generator = stream(seed, "order", i)
+            orders = [torch.randperm(part.discretization.n, generator=generator) for part in given.parts]
+            one, other = (
+                given.with_parts([permuted(part, new) for part, new in zip(given.parts, some, strict=True)])
+                for some in ([order.sort().values for order in orders], orders)
+            )
+            order = orders[0]
+            if given.points_key == (at.key,):
                 true = infer(model, one)
                 found = infer(model, other)
                 true = Field.unchecked(found.discretization, true.values[order])

@@ -152,7 +152,9 @@ def evaluate(
 
 def has_points_of_its_own(dataset: Dataset) -> bool:
     """Whether each sample is there once, on points that are no grid: their number is then no resolution."""
-    return len(dataset) == dataset.samples and dataset[0][0].discretization.axes is None
+    first = dataset[0][0]
+    points = [part.discretization for part in first.parts]
+    return len(dataset) == dataset.samples and any(one.axes is None and one.n > 1 for one in points)
 
 
 def only_split(dataset: Dataset) -> str:
@@ -181,6 +183,8 @@ def _random_pairs(part: Dataset, batch_size: int, count: int, seed: int) -> Batc
     """The same on `count` random points of theirs."""
     most = -(-len(part) // DRAWS)
     for number, (indices, (given, wanted)) in enumerate(_pairs(part, min(batch_size, most))):
+        if not isinstance(given, Field):
+            raise InvalidInputError("random points are chosen of one function, and these are samples of several")
         if given.discretization.axes is None or given.discretization.n < 2 * count:
             raise InvalidInputError(
                 f"{count} random points are chosen from a grid of at least {2 * count} points, "
@@ -199,7 +203,7 @@ def _row(model: ModelLike, part: Dataset, count: int | None, pairs: Batches, rep
         on, resolution = f"{count} random points", None
     try:
         for indices, (given, wanted) in pairs:
-            sizes.append(given.discretization.n)
+            sizes.append(given.most_points)
             found.append(_errors(infer(model, given, wanted.discretization), wanted))
             samples += [part.entry(i).sample for i in indices]
             report(len(samples))

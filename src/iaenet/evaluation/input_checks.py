@@ -8,6 +8,8 @@ from iaenet.errors import InvalidInputError
 from iaenet.evaluation.mismatch import mismatch
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field
+from iaenet.functions.sample import Sample
+from iaenet.models.base import Given
 from iaenet.models.operator import Operator
 
 FAR = 0.01  # of the width of the domain: ends of tight domains differ by less
@@ -58,29 +60,43 @@ class InputChecks:
             lines.append("the mismatch cannot be estimated: there are too few points, or the model takes no others")
         return lines
 
-    def check(self, field: Field) -> None:
+    def check(self, field: Given) -> None:
         """Refuse what the operator cannot take."""
-        source, channels = field.discretization, len(self._operator.input_normalizer.mean)
+        channels = len(self._operator.input_normalizer.mean)
         if field.channels != channels:
             wanted = ", ".join(channel.name for channel in channels_of(self._operator, "inputs"))
             raise InvalidInputError(f"{field.channels} channels, but the model takes {channels}: {wanted}")
-        if not self._trained:
-            return
-        dim, periodic = self._trained["dim"], self._trained["periodic"]
-        if source.dim != dim:
-            raise InvalidInputError(f"points in {source.dim}-D, but the model was trained in {dim}-D")
-        if list(source.periodic) != periodic:
-            raise InvalidInputError(f"periodic axes {list(source.periodic)}, but the model was trained with {periodic}")
+        for here, source, trained in self._functions(field):
+            dim, periodic = trained["dim"], trained["periodic"]
+            if source.dim != dim:
+                raise InvalidInputError(f"{here}points in {source.dim}-D, but the model was trained in {dim}-D")
+            if list(source.periodic) != periodic:
+                raise InvalidInputError(
+                    f"{here}periodic axes {list(source.periodic)}, but the model was trained with {periodic}"
+                )
 
-    def compare(self, name: str, field: Field, at: Discretization | None) -> None:
+    def _functions(self, given: Given) -> list[tuple[str, Discretization, dict[str, Any]]]:
+        """Each function of an input: its name for messages, its points, and what those trained on were like."""
+        known = self._operator.metadata.get("sample")
+        if not isinstance(given, Sample) or not known:
+            return [("", given.discretization, self._trained)] if self._trained else []
+        ordered = given.arranged(list(known["functions"]), known["scalars"]).functions
+        return [(f"{name}: ", one.discretization, known["functions"][name]) for name, one in ordered.items()]
+
+    def compare(self, name: str, field: Given, at: Discretization | None) -> None:
         """Note what the operator has not seen, and estimate what it does to the first few."""
-        source = field.discretization
-        if at is not None and at.dim == source.dim and _apart(at.bounds.tolist(), source.bounds.tolist(), 1e-9):
+        source = field.parts[0].discretization
+        if (
+            isinstance(field, Field)
+            and at is not None
+            and at.dim == source.dim
+            and _apart(at.bounds.tolist(), source.bounds.tolist(), 1e-9)
+        ):
             raise InvalidInputError(
                 f"the input lies in the domain {_short(source.bounds.tolist())}, the query points in "
                 f"{_short(at.bounds.tolist())}; make both with the same bounds"
             )
-        far = self._unusual(source)
+        far = [f"{here}{what}" for here, own, trained in self._functions(field) for what in self._unusual(own, trained)]
         for what in far:
             self._far.setdefault(what, []).append(name)
         if far and self._tried < ESTIMATED:
@@ -89,10 +105,8 @@ class InputChecks:
             if found is not None:
                 self._estimates[name] = found
 
-    def _unusual(self, source: Discretization) -> list[str]:
-        if not self._trained:
-            return []
-        trained, found = self._trained, []
+    def _unusual(self, source: Discretization, trained: dict[str, Any]) -> list[str]:
+        found = []
         if 2 * source.n < trained["points"][0]:
             self._fewest = min(self._fewest, source.n)
             found.append(f"{{fewest}} points, fewer than half of the {trained['points'][0]} of the coarsest trained on")

@@ -15,11 +15,12 @@ from iaenet.evaluation.calibration import Calibration, Kind, load_calibration
 from iaenet.evaluation.input_checks import InputChecks
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field
+from iaenet.models.base import Given, as_given
 from iaenet.models.inference import MOST_POINTS, ModelLike, infer
 from iaenet.models.operator import Operator
 
 At = int | Sequence[int] | Discretization | Sequence[Discretization] | None
-Target = Callable[[int, Discretization], Discretization | None]  # of function i on these points; None: the same points
+Target = Callable[[int, Given], Discretization | None]  # of input i, which is this; None: its own points
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Prediction:
 
 def predict(
     operator: Operator,
-    fields: Field | Sequence[Field],
+    fields: Any,
     at: At = None,
     *,
     band: float | None = None,
@@ -45,9 +46,9 @@ def predict(
 
     Args:
         operator: a trained model, as `iaenet.load(run)` gives it.
-        fields: one function, a batch, or any number of them on any points.
+        fields: one function or `Sample`, a batch, or any number of them on any points.
         at: 256 or (64, 64), a uniform grid over the domain trained on; or a discretization for all functions, or one
-            for each. Default: the input's own points.
+            for each. Default: the input's own points, of a sample those of its first function.
         band: level of a band around each prediction, such as 0.9. Default: no bands.
         band_kind: what a band is to hold: points (that share of every function, in the mean) or function (all of a
             function, with that probability). Default points.
@@ -69,7 +70,7 @@ def predict(
     (torch.Size([100, 1]), [])
     """
     checks = InputChecks(operator)
-    given = [fields] if isinstance(fields, Field) else fields
+    given = fields if isinstance(fields, Sequence) else [as_given(fields, "input")]
     maker = None if band is None else band_maker(operator, band, band_kind, calibration)
     made = predictions(operator if maker is None else maker.model, given, targets(operator, at, len(given)), checks)
     if maker is None:
@@ -92,7 +93,7 @@ def targets(operator: Operator, at: At, count: int) -> Target:
     """The query points of each function, from the words of `predict`."""
     if at is None:
         vectors = (operator.metadata.get("targets") or {}).get("points") == [1, 1]
-        return lambda _, source: _one_point(source) if vectors else None
+        return lambda _, source: _one_point(source.discretization) if vectors else None
     if isinstance(at, Discretization):
         one = at
         return lambda _, __: one
@@ -105,26 +106,35 @@ def targets(operator: Operator, at: At, count: int) -> Target:
         return lambda i, _: each_own[i]
     sizes: list[Any] = list(at)
     box = (operator.metadata.get("trained") or {}).get("bounds")
-    return lambda _, source: _grid(tuple(sizes), _rows(box), _rows(source.bounds.tolist()), source.periodic)
+    if "sample" in operator.metadata:  # functions may lie elsewhere than the output
+        space = operator.metadata["targets"]
+        whole = _rows(space["bounds"])
+        return lambda _, __: _grid(tuple(sizes), whole, whole, tuple(space["periodic"]))
+
+    def grid(_: int, source: Given) -> Discretization:
+        own = source.discretization
+        return _grid(tuple(sizes), _rows(box), _rows(own.bounds.tolist()), own.periodic)
+
+    return grid
 
 
 def predictions(
     model: ModelLike,
-    fields: Sequence[Field],
+    fields: Sequence[Given],
     at: Target,
     checks: InputChecks,
     name: Callable[[int], str] = "sample {}".format,
-) -> Iterator[tuple[Field, Field]]:
+) -> Iterator[tuple[Any, Field]]:
     """Input and prediction of each function, in order; functions are read, and batches made, as they are needed."""
-    waiting: list[tuple[str, Field, Discretization]] = []
+    waiting: list[tuple[str, Given, Discretization]] = []
     room = MOST_POINTS
     for i, field in enumerate(fields):
         with naming(name(i)):
             checks.check(field)
-            target = at(i, field.discretization)
+            target = at(i, field)
             checks.compare(name(i), field, target)
         target = field.discretization if target is None else target
-        size = (len(field.values) if field.batched else 1) * max(field.discretization.n, target.n)
+        size = field.count * max(field.most_points, target.n)
         if waiting and size > room:
             yield from _run(model, waiting)
             waiting, room = [], MOST_POINTS
@@ -134,7 +144,7 @@ def predictions(
         yield from _run(model, waiting)
 
 
-def _run(model: ModelLike, batch: list[tuple[str, Field, Discretization]]) -> Iterator[tuple[Field, Field]]:
+def _run(model: ModelLike, batch: list[tuple[str, Given, Discretization]]) -> Iterator[tuple[Any, Field]]:
     names, fields, query_points = zip(*batch, strict=True)
     try:
         found = infer(model, fields, query_points)

@@ -1,9 +1,12 @@
 """The cases of a resolution study: the same functions on coarser and finer grids, or on fewer points."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import torch
 
 from iaenet.data.dataset import Dataset
 from iaenet.errors import InvalidInputError
@@ -12,7 +15,7 @@ from iaenet.functions.field import Field
 from iaenet.functions.interpolate import interpolate
 from iaenet.functions.resample import random_subset, refined
 from iaenet.functions.seeds import stream
-from iaenet.models.base import Pair
+from iaenet.models.base import Given, Pair
 
 FINEST = 2**17  # points of the finest grid that is made by interpolation, unless twice the given one has more
 COARSEST = 16  # gaps along each axis of the coarsest grid that is made
@@ -25,7 +28,7 @@ class StudyCase:
 
     name: str
     resolution: int | None  # None where samples have none in common, or where points are left out
-    given: list[Field]
+    given: list[Any]  # a `Field` or a `Sample` each
     query_points: list[Discretization]
     wanted: list[Field] = field(default_factory=list)  # none if the data have none at this resolution
     ratio: float = 1.0  # how many times finer than the data's own
@@ -33,7 +36,8 @@ class StudyCase:
     @property
     def size(self) -> float:
         """`n^(1/d)`: points along an axis, or as many as there would be on a grid."""
-        return float(np.mean([one.discretization.n ** (1 / one.discretization.dim) for one in self.given]))
+        points = [[part.discretization for part in one.parts] for one in self.given]
+        return float(np.mean([max(at.n ** (1 / at.dim) for at in sample) for sample in points]))
 
 
 def study_cases(
@@ -58,7 +62,7 @@ def study_cases(
     found = [dataset.sample(i) for i in samples]
     common = sorted(set.intersection(*(set(pairs) for pairs in found)))
     base = [pairs[max(common or pairs)] for pairs in found]
-    grids = all(given.discretization.axes is not None for given, _ in base)
+    grids = all(is_grid(given) for given, _ in base)
     if resolutions is None and len(common) <= 1:
         return _refined(base, common) if grids else _thinned(base, common, seed)
     if not common or not (grids or set(resolutions or ()) <= set(common)):
@@ -96,13 +100,24 @@ def _thinned(base: list[Pair], common: list[int], seed: int) -> list[StudyCase]:
     made = []
     wanted = [wanted for _, wanted in base]
     for share in (4, 2):
-        fields = []
-        for i, (given, _) in enumerate(base):
-            count = min(given.discretization.n, max(2, given.discretization.n // share))
-            fields += random_subset([given], count, stream(seed, "some points", share, i))
+        fields = [thinned(given, 1 / share, stream(seed, "some points", share, i)) for i, (given, _) in enumerate(base)]
         at = [one.discretization for one in wanted]
         made.append(StudyCase(f"1/{share} of the points", None, fields, at, wanted, 1 / share))
     return [*made, _given(base, "all points", common[0] if common else None)]
+
+
+def thinned(given: Given, share: float, generator: torch.Generator) -> Given:
+    """An input at a share of its points, chosen at random; of a sample, of each of its functions."""
+    found = []
+    for part in given.parts:
+        n = part.discretization.n
+        found += random_subset([part], min(n, max(2, math.floor(n * share))), generator) if n > 1 else [part]
+    return given.with_parts(found)
+
+
+def is_grid(given: Given) -> bool:
+    """Whether an input is one function on a tensor grid."""
+    return len(given.parts) == 1 and given.parts[0].discretization.axes is not None
 
 
 def _given(pairs: list[Pair], name: str, resolution: int | None) -> StudyCase:

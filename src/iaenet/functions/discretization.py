@@ -128,9 +128,10 @@ class Discretization:
         """Any points `(n, d)`, in any order.
 
         `rule="cells"` weighs a point by the size of its cell: trapezoid in 1-D; its share of the Delaunay simplices
-        in 2-D and 3-D, where `domain="auto"` finds which part of the box the points fill (holes, corners cut out) and
-        `domain="box"` takes all of it. `rule="monte-carlo"` gives equal weights, right for points drawn uniformly at
-        random. Own `weights (n,)` replace both. `bounds="tight"` takes the points' box. Points may require a gradient.
+        in 2-D and 3-D, where `domain="auto"` finds which part of the box the points fill (holes, corners cut out, or a
+        curve, whose points weigh its length) and `domain="box"` takes all of it. `rule="monte-carlo"` gives equal
+        weights, right for points drawn uniformly at random. Own `weights (n,)` replace both. `bounds="tight"` takes the
+        points' box. Points may require a gradient.
 
         >>> Discretization.points([[0.9], [0.1]]).weights.tolist()
         [0.5, 0.5]

@@ -3,7 +3,7 @@
 import operator
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -14,7 +14,78 @@ from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
 
 
-class Field:
+class Parts:
+    """What a model takes: fields, of which a `Field` has one, itself, and a `Sample` several, on points of their own.
+
+    A subclass has `parts` and `with_parts`; whatever must be done to all of them is done here.
+    """
+
+    @property
+    def parts(self) -> tuple["Field", ...]:
+        """The fields."""
+        raise NotImplementedError
+
+    def with_parts(self, parts: Sequence["Field"]) -> Self:
+        """The same with other fields in the place of its own."""
+        raise NotImplementedError
+
+    @property
+    def layout(self) -> Hashable:
+        """Which fields there are, and how many channels each has: the same for all inputs of a model."""
+        return tuple(part.channels for part in self.parts)
+
+    @property
+    def batched(self) -> bool:
+        """Whether the values have a batch axis."""
+        return self.parts[0].values.ndim == 3
+
+    @property
+    def count(self) -> int:
+        """Number of functions in the batch, 1 without."""
+        first = self.parts[0].values
+        return len(first) if first.ndim == 3 else 1
+
+    @property
+    def points_key(self) -> Hashable:
+        """Equal for what is given on the same points."""
+        return tuple(part.discretization.key for part in self.parts)
+
+    @property
+    def most_points(self) -> int:
+        """Number of points of the field that has most of them."""
+        return max(part.discretization.n for part in self.parts)
+
+    @property
+    def channels(self) -> int:
+        """Number of channels c, of all fields together."""
+        return sum(int(part.values.shape[-1]) for part in self.parts)
+
+    def to(self, target: torch.device | str | torch.dtype) -> Self:
+        """The same on another device, or in another precision (coordinates stay float64)."""
+        return self.with_parts([part.to(target) for part in self.parts])
+
+    def rows(self, index: Sequence[int] | slice) -> Self:
+        """Some of a batch; all of them, in order, are the fields themselves, with what was made of them."""
+        if not isinstance(index, slice) and list(index) == list(range(self.count)):
+            return self
+        return self.with_parts([Field.unchecked(part.discretization, part.values[index]) for part in self.parts])
+
+    @classmethod
+    def stack(cls, some: Sequence[Any]) -> Self:
+        """Several on the same points, and batches of them, as one batch."""
+        first: Self = some[0]
+        if any(one.layout != first.layout for one in some):
+            raise InvalidInputError("functions must have the same channels")
+        columns = zip(*(one.parts for one in some), strict=True)
+        return first.with_parts(
+            [
+                Field.unchecked(column[0].discretization, torch.cat([part.batch_values for part in column]))
+                for column in columns
+            ]
+        )
+
+
+class Field(Parts):
     """Values `(n, c)` of one function, or `(b, n, c)` of b functions that share a discretization.
 
     Values are a tensor, or a NumPy array, which is copied; float32 or float64 and finite. Anything else is refused
@@ -68,9 +139,18 @@ class Field:
         return {**self.__dict__, "cache": {}}
 
     @property
-    def batched(self) -> bool:
-        """Whether the values have a batch axis."""
-        return self.values.ndim == 3
+    def parts(self) -> tuple["Field", ...]:
+        """The field itself."""
+        return (self,)
+
+    def with_parts(self, parts: Sequence["Field"]) -> "Field":
+        """The one given."""
+        return parts[0]
+
+    @property
+    def batch_values(self) -> Tensor:
+        """Values `(b, n, c)`, b = 1 for one function."""
+        return self.values if self.batched else self.values[None]
 
     @property
     def channels(self) -> int:

@@ -21,6 +21,7 @@ from iaenet.functions.latent_grid import LatentGrid, unit
 Geometry = Literal["measure", "distance"]
 STEP = 1e-6  # of difference quotients, in the unit box
 SCALE = 4.0  # distances in quarters of the box: most are between -1 and 1
+PIECES = 8  # of a segment of a curve, for its measure
 SAME = 1e-3  # difference up to which weights and boundary tell of the same domain
 
 
@@ -29,7 +30,7 @@ def on_nodes(grid: LatentGrid, what: Geometry, source: Discretization) -> Tensor
     key = (*grid.key, what)
     if key not in source.cache:
         if what == "measure":
-            source.cache[key] = grid.measure_of(*unit(source, source), enclosing(source))
+            source.cache[key] = grid.measure_of(*_along_segments(source), enclosing(source))
         else:
             source.cache[key] = distance_at(source, grid.coordinates.to(source.bounds.device))
     kept: Tensor = source.cache[key]
@@ -85,3 +86,18 @@ def enclosing(source: Discretization) -> Tensor | None:
         return None
     total = source.measure / source.volume
     return corners if abs(volume(corners) - total) <= SAME * total else None
+
+
+def _along_segments(source: Discretization) -> tuple[Tensor, Tensor]:
+    """Points and weights of the measure, in the unit box: the given ones; on curves the middles of `PIECES` parts of
+    each segment, since a line is thinner than what a grid holds and gaps between its points would show.
+    """
+    points, weights = unit(source, source)
+    if source.cells is None or source.cells.shape[1] != 2 or source.dim < 2:
+        return points, weights
+    ends = points[source.cells]  # (e, 2, d)
+    share = ((torch.arange(PIECES) + 0.5) / PIECES).to(points)[:, None, None]
+    between = (1 - share) * ends[:, 0] + share * ends[:, 1]
+    corners = source.points[source.cells]
+    length = (corners[:, 1] - corners[:, 0]).norm(dim=1) * (weights.sum() / source.weights.sum())
+    return between.flatten(0, 1), (length / PIECES).repeat(PIECES)

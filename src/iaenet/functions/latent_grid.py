@@ -24,11 +24,13 @@ from iaenet.functions.axis_projection import (
 )
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.domain_measure import boundary_moments
+from iaenet.functions.field import Field
 from iaenet.functions.projection import PENALTY, SCATTERED, Projection, apply_axes, read_points
 
 MOST_COEFFICIENTS = {2: 441, 3: 729}  # of scattered points: an equation of this size is solved for each sample
 AXIS = 2**14  # points along an axis up to which a matrix is made for it; more are summed up some at a time
 KEPT = 2**24  # bytes of the matrices that a discretization may keep
+BOXES = 64  # that the grid is kept in as a discretization
 READ = 2**22  # numbers of an intermediate when functions are read off without a gradient
 
 Matrices = tuple[Tensor, ...]
@@ -57,6 +59,7 @@ class LatentGrid:
         self.size = math.prod(self.shape)
         self.scattered = Projection(_modes(self.shape, self.periodic), self.periodic, smoothing)
         self.key = ("latent", self.shape, self.periodic, smoothing)
+        self._boxes: dict[str, Discretization] = {}
         self._smoothest = [
             None if wraps else smoothest(size) for size, wraps in zip(self.shape, self.periodic, strict=True)
         ]  # made here, and not in a call that is traced
@@ -71,18 +74,38 @@ class LatentGrid:
         """Coordinates of all nodes, `(s_1 .. s_d, d)`, flattened."""
         return torch.cartesian_prod(*self.nodes).reshape(self.size, len(self.shape))
 
+    def in_box(self, bounds: Tensor) -> Discretization:
+        """The grid in a box `(d, 2)`, as a discretization; the same object for the same box."""
+        key = f"{bounds.tolist()} {bounds.device}"
+        if key not in self._boxes:
+            if len(self._boxes) >= BOXES:
+                self._boxes.clear()
+            self._boxes[key] = Discretization.uniform(self.shape, self.periodic, bounds.tolist()).to(bounds.device)
+        return self._boxes[key]
+
     def encode(self, source: Discretization, values: Tensor) -> Tensor:
         """E: values `(b, n, c)` at the points of `source` -> values at the nodes `(b, s_1 .. s_d, c)`, flattened."""
         exact = values.to(source.weights)  # sums over many points: float32 would lose a digit
         matrices = self._axiswise(source, source, "encode", axis_encoder, exact)
         if matrices is None:
-            return self.project(*unit(source, source), values)
+            return self.project(*unit(source, source), values, _thin_spacing(source))
         return apply_axes(matrices, exact).to(values) if matrices else values
 
-    def project(self, points: Tensor, weights: Tensor, values: Tensor) -> Tensor:
-        """E for points `(n, d)` of the unit box with weights `(n,)`, whatever they are."""
+    def encoded(self, field: Field) -> Tensor:
+        """E of a field, `(b, s, c)`. What was projected once is kept with it, unless a gradient is wanted."""
+        values, where = field.batch_values, field.discretization
+        if values.requires_grad or where.axes is not None:
+            return self.encode(where, values)
+        if self.key not in field.cache:
+            with torch.no_grad():
+                field.cache[self.key] = self.encode(where, values)
+        kept: Tensor = field.cache[self.key]
+        return kept
+
+    def project(self, points: Tensor, weights: Tensor, values: Tensor, spacing: Tensor | None = None) -> Tensor:
+        """E for points `(n, d)` of the unit box with weights `(n,)`, whatever they are; `spacing` as in `penalty`."""
         nyquist = regularity(points[:, 0], self.periodic[0]) if len(self.shape) == 1 else SCATTERED
-        c = self.scattered.coefficients(points, weights, values.to(points.device), nyquist)
+        c = self.scattered.coefficients(points, weights, values.to(points.device), nyquist, spacing)
         return self.scattered.on_axes(c, [x.to(c.device) for x in self.nodes]).to(values)
 
     def measure_of(self, points: Tensor, weights: Tensor, boundary: Tensor | None = None) -> Tensor:
@@ -157,6 +180,18 @@ def unit(points: Discretization, box: Discretization) -> tuple[Tensor, Tensor]:
     """Points `(n, d)` and weights `(n,)` as they are when the bounds of `box` are scaled to the unit box."""
     low, high = box.bounds.to(points.bounds).unbind(1)
     return (points.points - low) / (high - low), points.weights / (high - low).prod()
+
+
+def _thin_spacing(source: Discretization) -> Tensor | None:
+    """`h = sum_i w_i (w_i |Gamma|)^(1/k)`, weights of sum 1: the spacing on a curve (k = 1) or a surface Gamma (k = 2)
+    in the unit box; None for what is as thick as its space.
+    """
+    k, d = source.dim if source.cells is None else source.cells.shape[1] - 1, source.dim
+    if k == d:
+        return None
+    low, high = source.bounds.unbind(1)
+    size = source.weights / (high - low).prod() ** (k / d)  # on boxes that are no cubes, a mean of their sides
+    return (source.weights / source.weights.sum() * size ** (1 / k)).sum()
 
 
 def _unit_axes(points: Discretization, box: Discretization) -> list[tuple[Tensor, Tensor]] | None:

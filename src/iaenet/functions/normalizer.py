@@ -2,18 +2,19 @@
 
 import json
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from iaenet.errors import InvalidInputError
-from iaenet.functions.field import Field
+from iaenet.functions.field import Field, Parts
 
 # A channel that varies by less than the rounding of float32 is taken to be constant.
 CONSTANT = 1e-7
+Given = TypeVar("Given", bound=Parts)
 
 
 class Moments:
@@ -86,8 +87,10 @@ class Normalizer:
         self._key = (tuple(self.mean.tolist()), tuple(self.std.tolist()))
 
     @classmethod
-    def fit(cls, pairs: Iterable[tuple[Field, Field]]) -> tuple["Normalizer", "Normalizer"]:
+    def fit(cls, pairs: Iterable[tuple[Parts, Field]]) -> tuple["Normalizer", "Normalizer"]:
         """Normalizers of the inputs and of the outputs of pairs; those of a data set are `data.select(split="train")`.
+
+        Channels of a `Sample` are those of its functions, one after the other, then its numbers.
 
         >>> from iaenet.functions.discretization import Discretization
         >>> grid = Discretization.uniform(2)
@@ -96,36 +99,50 @@ class Normalizer:
         >>> input_normalizer, output_normalizer
         (Normalizer(mean=[1.0], std=[1.0]), Normalizer(mean=[1.0], std=[1.0]))
         """
-        inputs, outputs = Moments(), Moments()
+        inputs: list[Moments] = []
+        outputs = Moments()
         for given, wanted in pairs:
-            inputs.add(given)
+            inputs = inputs or [Moments() for _ in given.parts]
+            for moments, part in zip(inputs, given.parts, strict=True):
+                moments.add(part)
             outputs.add(wanted)
-        if not inputs.count:
+        if not inputs:
             raise InvalidInputError("there are no samples to fit a normalisation to")
-        return cls._of(inputs), cls._of(outputs)
+        return cls._of(inputs), cls._of([outputs])
 
     @classmethod
-    def _of(cls, moments: Moments) -> "Normalizer":
-        constant = moments.std <= CONSTANT * np.maximum(np.abs(moments.low), np.abs(moments.high))
-        return cls(moments.mean.tolist(), np.where(constant, 1.0, moments.std).tolist())
+    def _of(cls, parts: Sequence[Moments]) -> "Normalizer":
+        mean, std, low, high = (
+            np.concatenate([getattr(moments, name) for moments in parts]) for name in ("mean", "std", "low", "high")
+        )
+        constant = std <= CONSTANT * np.maximum(np.abs(low), np.abs(high))
+        return cls(mean.tolist(), np.where(constant, 1.0, std).tolist())
 
-    def apply(self, field: Field) -> Field:
-        """The normalised field."""
-        mean, std = self._for(field)
-        made = Field.unchecked(field.discretization, (field.values - mean) / std)
-        # What is made of a normalised function is kept with the function itself, which is the one that comes again.
-        made.cache = field.cache.setdefault(("normalised", self._key), {})
-        return made
+    def apply(self, given: Given) -> Given:
+        """The normalised field, or sample."""
+        found = []
+        for part, mean, std in self._each(given):
+            made = Field.unchecked(part.discretization, (part.values - mean) / std)
+            # What is made of a normalised function is kept with the function itself, which is the one that comes again.
+            made.cache = part.cache.setdefault(("normalised", self._key), {})
+            found.append(made)
+        return given.with_parts(found)
 
-    def undo(self, field: Field) -> Field:
-        """The field whose normalised form this is."""
-        mean, std = self._for(field)
-        return Field.unchecked(field.discretization, field.values * std + mean)
+    def undo(self, given: Given) -> Given:
+        """The field, or sample, whose normalised form this is."""
+        return given.with_parts(
+            [Field.unchecked(part.discretization, part.values * std + mean) for part, mean, std in self._each(given)]
+        )
 
-    def _for(self, field: Field) -> tuple[torch.Tensor, torch.Tensor]:
-        if field.channels != len(self.mean):
-            raise InvalidInputError(f"a field of {field.channels} channels, but statistics of {len(self.mean)}")
-        return self.mean.to(field.values), self.std.to(field.values)
+    def _each(self, given: Parts) -> Iterator[tuple[Field, torch.Tensor, torch.Tensor]]:
+        """Each field with the statistics of its channels."""
+        if given.channels != len(self.mean):
+            raise InvalidInputError(f"a field of {given.channels} channels, but statistics of {len(self.mean)}")
+        start = 0
+        for part in given.parts:
+            own = slice(start, start + part.channels)
+            yield part, self.mean[own].to(part.values), self.std[own].to(part.values)
+            start = own.stop
 
     def to_json(self) -> str:
         """The statistics as text, exact.

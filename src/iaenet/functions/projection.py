@@ -63,14 +63,20 @@ class Projection:
         return trigonometric(x / self.periods[axis], band * self.modes[axis])
 
     def coefficients(
-        self, points: Tensor, weights: Tensor, values: Tensor, nyquist: Tensor | float = SCATTERED
+        self,
+        points: Tensor,
+        weights: Tensor,
+        values: Tensor,
+        nyquist: Tensor | float = SCATTERED,
+        spacing: Tensor | None = None,
     ) -> Tensor:
         """Coefficients `(b, p, c)` of values `(b, n, c)` at points `(n, d)` with weights `(n,)`.
 
-        Linear in the values, and differentiable in them. The weights' size does not matter. `nyquist` as in `penalty`.
+        Linear in the values, and differentiable in them. The weights' size does not matter. `nyquist` and `spacing` as
+        in `penalty`.
         """
         gram, image = self.system(points, weights, values)
-        return self.solve(gram, self.penalty(distinct(points, weights.double()), nyquist), image)
+        return self.solve(gram, self.penalty(distinct(points, weights.double()), nyquist, spacing), image)
 
     def system(self, points: Tensor, weights: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """`G = B^T W B` and `B^T W f`, weights of sum 1: all that is known of the function, of size p, not n.
@@ -110,13 +116,13 @@ class Projection:
             c = c + torch.cholesky_solve(right - gram @ c, factor)
         return c.reshape(image.shape).movedim(0, 1)
 
-    def penalty(self, weights: Tensor, nyquist: Tensor | float = SCATTERED) -> Tensor:
+    def penalty(self, weights: Tensor, nyquist: Tensor | float = SCATTERED, spacing: Tensor | None = None) -> Tensor:
         """`lambda_k = eta ((1 + 4 |nu_k|^2) / (1 + 4 nu^2))^order + FLOOR`, `nu_k = k / L` the frequency: `(p,)`.
 
         nu is the highest frequency of the band, or what distinct points of such weights determine if that is less:
-        `nyquist / (2 h)` with the spacing `h = sum_i w_i^(1 + 1/d)`, weights of sum 1. Beyond it coefficients are
-        damped. Irregular points (a `nyquist` below 1) do not only determine less, they amplify noise:
-        `eta = PENALTY nyquist^-2.5`.
+        `nyquist / (2 h)` with the spacing `h = sum_i w_i^(1 + 1/d)`, weights of sum 1, or that of points on a curve or
+        surface, which lie closer together. Beyond it coefficients are damped. Irregular points (a `nyquist` below 1)
+        do not only determine less, they amplify noise: `eta = PENALTY nyquist^-2.5`.
         """
         d = len(self.modes)
         share = (weights / weights.sum()).nan_to_num()
@@ -124,7 +130,7 @@ class Projection:
         for count, period in zip(self.modes, self.periods, strict=True):
             k = torch.arange(count + 1, dtype=share.dtype, device=share.device) / period
             squares = (squares[:, None] + torch.cat([k, k[1:]]) ** 2).flatten()
-        spacing = (share.clamp_min(0) ** (1 + 1 / d)).sum()
+        spacing = (share.clamp_min(0) ** (1 + 1 / d)).sum() if spacing is None else spacing
         band = min(count / period for count, period in zip(self.modes, self.periods, strict=True))
         top = (nyquist / (2 * spacing)).clamp_max(band)
         eta = self.smoothing * PENALTY * nyquist**-2.5

@@ -22,7 +22,7 @@ def subset(source: Discretization, indices: Tensor) -> Discretization:
     Equal weights of a point set stay equal; points that fill their box get the weights of cells. In any other domain
     (of a mesh, or of weights given) a point that is left out leaves its weight to the corners of the simplex around
     it, in 1-D and beyond 3-D to the nearest point: the sum is that of the interpolated function. The boundary is still
-    that of all points: it is the same function, on the same domain.
+    that of all points: it is the same function, on the same domain. Points on a curve are joined anew.
 
     >>> corner = Discretization.mesh([[0, 0], [1, 0], [0, 1]], [[0, 1, 2]])
     >>> subset(corner, torch.tensor([0, 2])).weights.sum().item()
@@ -31,6 +31,8 @@ def subset(source: Discretization, indices: Tensor) -> Discretization:
     kept = indices.cpu().numpy()
     points, weights = source.points.cpu().numpy()[kept], source.weights.cpu().numpy()
     box, wraps, total = source.bounds.tolist(), source.periodic, float(weights.sum())
+    if source.cells is not None and source.cells.shape[1] == 2 and source.dim == 2:
+        return Discretization.points(points, bounds=box, periodic=wraps).to(source.points.device)
     if source.axes is None and np.ptp(weights) <= 1e-9 * total:
         shares: NDArray[np.float64] | None = np.full(len(kept), total / len(kept))
     elif source.dim <= 3 and abs(total - source.volume) <= 1e-6 * source.volume:

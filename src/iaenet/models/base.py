@@ -1,7 +1,7 @@
 """What every model of this package has in common: one call, and options from which it can be built again."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -11,8 +11,10 @@ from torch import Tensor, nn
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field, group_equal
+from iaenet.functions.sample import Sample
 
-Pair = tuple[Field, Field]
+Given = Field | Sample  # what a model takes
+Pair = tuple[Any, Field]  # a `Given`, of one kind throughout a data set, and its image
 
 # The paper's ideas about networks, as pages list them; augmentation is one of the training.
 IDEAS = (
@@ -90,14 +92,14 @@ class Model(nn.Module):
 
     def forward(self, field: Any, at: Any = None) -> Any:
         """The output function of each input function, on its own points or `at` others."""
-        single = isinstance(field, Field)
+        single = not isinstance(field, Sequence)
         fields, targets = as_batch(field, at)
         for i, f in enumerate(fields):
             self.check(i, f)
         results: list[Field | None] = [None] * len(fields)
         for members in group_by_discretization(fields, targets):
             source, target = fields[members[0]].discretization, targets[members[0]]
-            values = [_batched(fields[i]) for i in members]
+            values = [fields[i].batch_values for i in members]
             output = self.transform(values[0] if len(values) == 1 else torch.cat(values), source, target)
             for i, part in zip(members, output.split([len(v) for v in values]), strict=True):
                 results[i] = Field.unchecked(target, part if fields[i].batched else part[0])
@@ -105,6 +107,10 @@ class Model(nn.Module):
 
     def check(self, i: int, field: Field) -> None:
         """Refuse a field of other channels, another precision or another device than the network's."""
+        if not isinstance(field, Field):
+            raise InvalidInputError(
+                f"sample {i}: this network takes one function; build one for samples with `build(name, samples)` or fit"
+            )
         wanted = getattr(self, "in_channels", field.channels)
         if field.channels != wanted:
             raise InvalidInputError(f"field {i}: the network takes {wanted} channels, got {field.channels}")
@@ -126,19 +132,21 @@ class Model(nn.Module):
         raise NotImplementedError
 
 
-def _batched(field: Field) -> Tensor:
-    return field.values if field.batched else field.values[None]
+def as_given(one: Any, name: str) -> Given:
+    """A field or a sample; a mapping of names to fields and numbers becomes a sample."""
+    if isinstance(one, Mapping):
+        return Sample.of(one)
+    if not isinstance(one, Field | Sample):
+        raise InvalidInputError(f"{name}: expected a Field, got {type(one).__name__}")
+    return one
 
 
-def as_batch(field: Any, at: Any) -> tuple[list[Field], list[Discretization]]:
-    """The fields of a call and the query points of each: its own points if `at` is not given."""
-    single = isinstance(field, Field)
+def as_batch(field: Any, at: Any) -> tuple[list[Any], list[Discretization]]:
+    """The inputs of a call and the query points of each: its own points if `at` is not given."""
+    single = isinstance(field, Field | Sample | Mapping)
     if not single and not isinstance(field, Sequence):
         raise InvalidInputError(f"expected a Field or a list of them, got {type(field).__name__}")
-    fields: list[Field] = [field] if single else list(field)
-    for i, one in enumerate(fields):
-        if not isinstance(one, Field):
-            raise InvalidInputError(f"field {i}: expected a Field, got {type(one).__name__}")
+    fields = [as_given(one, f"field {i}") for i, one in enumerate([field] if single else field)]
     if at is None:
         return fields, [one.discretization for one in fields]
     if not single and not isinstance(at, Sequence):
@@ -152,9 +160,9 @@ def as_batch(field: Any, at: Any) -> tuple[list[Field], list[Discretization]]:
     return fields, targets
 
 
-def group_by_discretization(fields: Sequence[Field], targets: Sequence[Discretization]) -> list[list[int]]:
-    """Which fields share their points, and their query points."""
-    return group_equal((field.discretization.key, target.key) for field, target in zip(fields, targets, strict=True))
+def group_by_discretization(fields: Sequence[Given], targets: Sequence[Discretization]) -> list[list[int]]:
+    """Which inputs share their points, and their query points."""
+    return group_equal((field.points_key, target.key) for field, target in zip(fields, targets, strict=True))
 
 
 def infer_shape(data: Sequence[Pair]) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class Ensemble(Operator):
     def forward(self, field: Any, at: Any = None, **options: Any) -> Any:
         """The mean output function of each input function, on its own points or `at` others."""
         found = [member(field, at, **options) for member in self.members]
-        if isinstance(field, Field):
+        if not isinstance(field, Sequence):
             return _mean(found)
         return [_mean(same) for same in zip(*found, strict=True)]
 
@@ -78,7 +78,7 @@ class _Spread(nn.Module):
 
     def forward(self, field: Any, at: Any = None) -> Any:
         found = [member(field, at) for member in self.ensemble.members]
-        return _both(found) if isinstance(field, Field) else [_both(same) for same in zip(*found, strict=True)]
+        return [_both(same) for same in zip(*found, strict=True)] if isinstance(field, Sequence) else _both(found)
 
 
 def _both(fields: Sequence[Field]) -> Field:

@@ -43,12 +43,12 @@ class Group:
     @property
     def counts(self) -> list[int]:
         """Functions in each member."""
-        return [len(field.values) if field.batched else 1 for field in self.fields]
+        return [field.count for field in self.fields]
 
     @property
     def values(self) -> Tensor:
         """Values of all of them, `(b, n, c)`."""
-        parts = [field.values if field.batched else field.values[None] for field in self.fields]
+        parts = [field.batch_values for field in self.fields]
         return parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
@@ -92,7 +92,7 @@ class GridModel(Model):
 
     def forward(self, field: Any, at: Any = None) -> Any:
         """The output function of each input function, on its own points or `at` others."""
-        single = isinstance(field, Field)
+        single = not isinstance(field, Sequence)
         fields, targets = as_batch(field, at)
         groups = self._groups(fields, targets)
         results = self._outputs(self._inside(self._latent(groups)), groups) if groups else []
@@ -113,7 +113,7 @@ class GridModel(Model):
 
     def encode(self, group: Group) -> Tensor:
         """E of a group: `(b, s, c)`. What was projected once is kept with its function, unless a gradient is wanted."""
-        return torch.cat([self._encoded(field) for field in group.fields])
+        return torch.cat([self.latent.encoded(field) for field in group.fields])
 
     def known(
         self,
@@ -151,17 +151,6 @@ class GridModel(Model):
         parts = values.split([sum(group.counts) for group in groups])
         with full_precision(values):
             return [self.decode(part, group) for part, group in zip(parts, groups, strict=True)]
-
-    def _encoded(self, field: Field) -> Tensor:
-        values = field.values if field.batched else field.values[None]
-        where = field.discretization
-        if values.requires_grad or where.axes is not None:
-            return self.latent.encode(where, values)
-        if self.latent.key not in field.cache:
-            with torch.no_grad():
-                field.cache[self.latent.key] = self.latent.encode(field.discretization, values)
-        kept: Tensor = field.cache[self.latent.key]
-        return kept
 
     def check_domain(self, name: str, source: Discretization, target: Discretization) -> None:
         """Refuse input and output points on another kind of domain than the latent grid's."""

@@ -1,6 +1,6 @@
 """Inference with any model: in its own precision, on its own device, without gradients."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, overload
 
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field
-from iaenet.models.base import as_batch, group_by_discretization
+from iaenet.models.base import Given, as_batch, group_by_discretization
 
 MOST_POINTS = 2**16  # of a call, all functions together
 
@@ -19,12 +19,16 @@ ModelLike = Callable[..., Any]  # `model(field, at=None) -> field`, and the same
 
 @overload
 def infer(
-    model: ModelLike, fields: Field, query_points: Discretization | None = None, *, check: bool = True
+    model: ModelLike,
+    fields: Given | Mapping[str, Any],
+    query_points: Discretization | None = None,
+    *,
+    check: bool = True,
 ) -> Field: ...
 @overload
 def infer(
     model: ModelLike,
-    fields: Sequence[Field],
+    fields: Sequence[Given],
     query_points: Sequence[Discretization] | None = None,
     *,
     check: bool = True,
@@ -40,7 +44,7 @@ def infer(
     ragged: bool = True,
     most_points: int = MOST_POINTS,
 ) -> Any:
-    """`model(field, at=query_points)` of a field or a list of fields, in evaluation mode; the results are on the CPU.
+    """`model(field, at=query_points)` of a field or sample, or a list, in evaluation mode; the results are on the CPU.
 
     Functions on the same points go to the model together, some at a time. Query points are passed on only where they
     are not the input's own, so that models without them can be used, too.
@@ -66,45 +70,42 @@ def infer(
             for (group, field), found in zip(call, _call(model, call), strict=True):
                 group.add(found, field, fixed=query_points is not None)
     results = dict(result for group in groups for result in group.results(check))
-    return results[0] if isinstance(fields, Field) else [results[i] for i in range(len(given))]
+    return [results[i] for i in range(len(given))] if isinstance(fields, Sequence) else results[0]
 
 
 class _Group:
     """Functions of a call that share their points and query points."""
 
-    def __init__(self, members: list[int], given: list[Field], targets: list[Discretization]) -> None:
+    def __init__(self, members: list[int], given: list[Given], targets: list[Discretization]) -> None:
         self.fields = {i: given[i] for i in members}
         self.targets = {i: targets[i] for i in members}
         self.target = targets[members[0]]
-        source = given[members[0]].discretization
-        self.own = source.key == self.target.key
-        self.points = max(source.n, self.target.n)
+        source = given[members[0]]
+        self.own = source.points_key == (self.target.key,)
+        self.points = max(source.most_points, self.target.n)
         self.values: list[Tensor] = []  # of the outputs, in order
 
-    def parts(self, like: Tensor | None, most_points: int) -> list[Field]:
+    def parts(self, like: Tensor | None, most_points: int) -> list[Given]:
         """The functions in batches of moderate size, in the precision and on the device of the model."""
         fields = list(self.fields.values())
-        stack = fields[0]
-        if len(fields) > 1:
-            if len({field.channels for field in fields}) > 1:
-                raise InvalidInputError("functions must have the same channels")
-            stack = Field.unchecked(stack.discretization, torch.cat([_batched(field.values) for field in fields]))
-        if like is not None and (stack.values.dtype != like.dtype or stack.values.device != like.device):
-            stack = Field.unchecked(stack.discretization.to(like.device), stack.values.to(like))
+        stack: Given = fields[0] if len(fields) == 1 else type(fields[0]).stack(fields)
+        values = stack.parts[0].values
+        if like is not None and (values.dtype != like.dtype or values.device != like.device):
+            stack = stack.to(like.dtype).to(like.device)
         most = max(1, most_points // self.points)
-        if _count(stack) <= most:
+        if stack.count <= most:
             return [stack]  # if it is a field of the caller, with what was computed of it
-        return [Field.unchecked(stack.discretization, values) for values in stack.values.split(most)]
+        return [stack.rows(slice(start, start + most)) for start in range(0, stack.count, most)]
 
-    def add(self, found: Field, field: Field, fixed: bool) -> None:
+    def add(self, found: Field, field: Given, fixed: bool) -> None:
         """Keep the output of a batch; a model without query points may have points of its own, as one for vectors."""
         if not fixed and found.discretization.n != self.target.n:
             self.target = found.discretization.to("cpu")
             self.targets = dict.fromkeys(self.targets, self.target)
-        values = _batched(found.values.detach().cpu())
-        if values.shape[:2] != (_count(field), self.target.n):
+        values = found.batch_values.detach().cpu()
+        if values.shape[:2] != (field.count, self.target.n):
             raise InvalidInputError(
-                f"the model gave values of shape {tuple(found.values.shape)} for {_count(field)} function(s) at "
+                f"the model gave values of shape {tuple(found.values.shape)} for {field.count} function(s) at "
                 f"{self.target.n} query points"
             )
         self.values.append(values)
@@ -113,7 +114,7 @@ class _Group:
         """The output of each function, by its index."""
         values = self.values[0] if len(self.values) == 1 else torch.cat(self.values)
         for (i, field), part in zip(
-            self.fields.items(), values.split([_count(field) for field in self.fields.values()]), strict=True
+            self.fields.items(), values.split([field.count for field in self.fields.values()]), strict=True
         ):
             found = Field.unchecked(self.targets[i].to("cpu"), part if field.batched else part[0])
             if check:
@@ -158,7 +159,7 @@ def _parameter(model: ModelLike) -> Tensor | None:
     return next((p for p in model.parameters() if p.is_floating_point()), None)
 
 
-Batch = tuple[_Group, Field]
+Batch = tuple[_Group, Given]
 
 
 def _calls(batches: list[Batch], most: int) -> Iterator[list[Batch]]:
@@ -166,7 +167,7 @@ def _calls(batches: list[Batch], most: int) -> Iterator[list[Batch]]:
     call: list[Batch] = []
     room = most
     for group, field in batches:
-        points = _count(field) * group.points
+        points = field.count * group.points
         if call and points > room:
             yield call
             call, room = [], most
@@ -180,16 +181,8 @@ def _call(model: ModelLike, call: list[Batch]) -> list[Field]:
     fields = [field for _, field in call]
     at = None
     if not all(group.own for group, _ in call):
-        at = [group.target.to(field.values.device) for group, field in call]
+        at = [group.target.to(field.parts[0].values.device) for group, field in call]
     if len(call) == 1:
         return [model(fields[0], None if at is None else at[0])]
     found: list[Field] = model(fields, at)
     return found
-
-
-def _batched(values: Tensor) -> Tensor:
-    return values if values.ndim == 3 else values[None]
-
-
-def _count(field: Field) -> int:
-    return len(field.values) if field.batched else 1

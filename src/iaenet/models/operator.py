@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -10,8 +11,9 @@ from torch import nn
 import iaenet
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
-from iaenet.functions.field import Field
 from iaenet.functions.normalizer import Normalizer
+from iaenet.functions.sample import Sample
+from iaenet.models.base import Given, as_given
 from iaenet.models.inference import infer
 from iaenet.models.registry import model_class, name_of
 from iaenet.models.rollout import rollout
@@ -25,6 +27,7 @@ class Operator(nn.Module):
 
     `metadata` says what it was trained on: names and units of its channels, and the discretizations (see `describe`).
 
+    >>> from iaenet.functions.field import Field
     >>> from iaenet.models.iae_net import IAENet
     >>> operator = Operator(IAENet(1, 1), Normalizer([0.0], [2.0]), Normalizer([5.0], [1.0]))
     >>> grid = Discretization.uniform(16)
@@ -47,10 +50,16 @@ class Operator(nn.Module):
 
     def forward(self, field: Any, at: Any = None, **options: Any) -> Any:
         """The output function of each input function, on its own points or `at` others; options go to the network."""
-        if isinstance(field, Field):
-            return self.output_normalizer.undo(self.network(self.input_normalizer.apply(field), at, **options))
-        found = self.network([self.input_normalizer.apply(one) for one in field], at, **options)
+        if not isinstance(field, Sequence):
+            return self.output_normalizer.undo(self.network(self._normalised(field, "input"), at, **options))
+        found = self.network([self._normalised(one, f"input {i}") for i, one in enumerate(field)], at, **options)
         return [self.output_normalizer.undo(one) for one in found]
+
+    def _normalised(self, field: Any, name: str) -> Given:
+        given, known = as_given(field, name), self.metadata.get("sample")
+        if isinstance(given, Sample) and known:
+            given = given.arranged(list(known["functions"]), known["scalars"])
+        return self.input_normalizer.apply(given)
 
     def predict(self, field: Any, at: Any = None) -> Any:
         """The output functions for use instead of training, at their own points or `at` others, see `infer`.

@@ -8,17 +8,20 @@ from importlib.metadata import entry_points
 from typing import Any, get_type_hints
 
 from iaenet.errors import InvalidInputError, no_such
+from iaenet.functions.field import Field
 from iaenet.models.base import Model, Pair
 from iaenet.models.deeponet import DeepONet
 from iaenet.models.dgfno import DgFNO
 from iaenet.models.fno import FNO
 from iaenet.models.gino import GINO
+from iaenet.models.grid_model import GridModel
 from iaenet.models.heads import FunctionToVector
 from iaenet.models.iae_net import IAENet
 from iaenet.models.interpolated import InterpolatedResNet, InterpolatedUNet
 from iaenet.models.pod_deeponet import PODDeepONet
 from iaenet.models.published import PublishedIAENet
 from iaenet.models.resnet import ResNet
+from iaenet.models.sample_model import SampleModel, takes_samples
 from iaenet.models.transformer import FourierTransformer, GalerkinTransformer
 from iaenet.models.transolver import Transolver
 from iaenet.models.unet import UNet
@@ -46,6 +49,8 @@ MODELS: dict[str, type[Model]] = {
     **BASELINES,
 }
 
+INSIDE: dict[str, type[Model]] = {"samples": SampleModel}  # made around others by `build`, and found in files
+
 FROM_DATA = ("self", "data", "in_channels", "out_channels", "dim", "periodic", "options")  # what is no option
 
 
@@ -55,8 +60,8 @@ def model_class(name: str) -> type[Model]:
     >>> model_class("iaenet").__name__
     'IAENet'
     """
-    if name in MODELS:
-        return MODELS[name]
+    if name in MODELS or name in INSIDE:
+        return (MODELS | INSIDE)[name]
     others = entry_points(group="iaenet.models")
     for entry in others:
         if entry.name == name:
@@ -66,11 +71,14 @@ def model_class(name: str) -> type[Model]:
 
 
 def build(name: str, data: Sequence[Pair], **options: Any) -> Model:
-    """A model of this name for such data, initialised from it."""
+    """A model of this name for such data, initialised from it; for samples, one that takes them (`SampleModel`)."""
     check_options(name, options)
     maker = model_class(name)
     try:
-        model = maker.for_data(data, **options)
+        if not takes_samples(data) or (isinstance(data[0][0], Field) and not issubclass(maker, GridModel)):
+            model = maker.for_data(data, **options)
+        else:
+            model = SampleModel.for_samples(name, data, options)
     except TypeError as error:  # an option that a model inside this one does not have
         wrong = re.search(r"(?:(\w+)\.)?\w+\(\) got an unexpected keyword argument '(\w+)'", str(error))
         if wrong is None:
@@ -117,6 +125,6 @@ def name_of(model: object) -> str | None:
         json.dumps(getattr(model, "options", object()))
     except TypeError:
         return None
-    names = [name for name, known in MODELS.items() if known is type(model)]
+    names = [name for name, known in (MODELS | INSIDE).items() if known is type(model)]
     names += [entry.name for entry in entry_points(group="iaenet.models") if entry.load() is type(model)]
     return names[0] if names else None

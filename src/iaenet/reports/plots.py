@@ -2,6 +2,7 @@
 
 import io
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +14,8 @@ from iaenet.data.dataset import Dataset
 from iaenet.data.problems.problem import Channel
 from iaenet.data.summary import label
 from iaenet.functions.drawing import PANEL, Curve, draw_lines, draw_map, has_both_signs
-from iaenet.functions.field import Field
+from iaenet.functions.field import Field, Parts
+from iaenet.functions.sample import SCALARS
 from iaenet.reports.space_plots import draw_space, in_space
 
 MOST_RESOLUTIONS = 4  # in one picture; of more, the coarsest, the finest and two between
@@ -78,7 +80,10 @@ def draw_samples(dataset: Dataset, samples: int = 3) -> Any:
     2
     """
     chosen = np.unique(np.linspace(0, dataset.samples - 1, samples).round().astype(int)).tolist()
-    names = [f"sample {i}, {dataset.entry(dataset.indices(i)[0]).split}" for i in chosen]
+    names = []
+    for i in chosen:
+        first = dataset.indices(i)[0]
+        names.append("\n".join([f"sample {i}, {dataset.entry(first).split}", *numbers_of(dataset[first][0])]))
     return draw_panels([_panels(dataset, i) for i in chosen], names)
 
 
@@ -121,17 +126,35 @@ def draw_panels(rows: list[list[Panel]], names: list[str]) -> Any:
     return figure
 
 
+def channels_shown(given: Parts, channels: Sequence[Channel]) -> list[tuple[Channel, Field, int]]:
+    """Each channel with the field that it belongs to, and which of its channels it is; numbers are left to words."""
+    places = [(part, c) for part in given.parts for c in range(part.channels)]
+    pairs = zip(channels, places, strict=True)
+    return [(channel, part, c) for channel, (part, c) in pairs if channel.function != SCALARS]
+
+
+def numbers_of(given: Parts) -> list[str]:
+    """The numbers of a sample in words.
+
+    >>> import torch
+    >>> numbers_of(Sample({}, {"kappa": 2.5}))
+    ['kappa 2.5']
+    """
+    return [f"{name} {value.item():.4g}" for name, value in getattr(given, "scalars", {}).items()]
+
+
 def _panels(dataset: Dataset, i: int) -> list[Panel]:
     pairs = dataset.sample(i)
     keep = np.unique(np.linspace(0, len(pairs) - 1, MOST_RESOLUTIONS).round().astype(int))
     pairs = {resolution: pairs[resolution] for resolution in np.array(sorted(pairs))[keep].tolist()}
-    sides: list[tuple[str, tuple[Channel, ...], dict[int, Field]]] = [
-        ("input", dataset.inputs, {resolution: pair[0] for resolution, pair in pairs.items()}),
-        ("output", dataset.outputs, {resolution: pair[1] for resolution, pair in pairs.items()}),
+    sides = [
+        ("input", {resolution: channels_shown(pair[0], dataset.inputs) for resolution, pair in pairs.items()}),
+        ("output", {resolution: channels_shown(pair[1], dataset.outputs) for resolution, pair in pairs.items()}),
     ]
     panels: list[tuple[int, Panel]] = []
-    for side, channels, fields in sides:
-        for c, channel in enumerate(channels):
+    for side, shown in sides:
+        for number, (channel, _, c) in enumerate(next(iter(shown.values()))):
+            fields = {r: channels[number][1] for r, channels in shown.items()}
             curves = {r: (field.discretization, field.values[:, c].numpy()) for r, field in fields.items()}
             limits = min(float(v.min()) for _, v in curves.values()), max(float(v.max()) for _, v in curves.values())
             named = {f"resolution {r}": curve for r, curve in curves.items()}

@@ -1,6 +1,6 @@
 """Predictions from files to files, in the formats that can be imported."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,10 @@ from iaenet.evaluation.bands import Band
 from iaenet.evaluation.calibration import Kind
 from iaenet.evaluation.input_checks import InputChecks, channels_of
 from iaenet.evaluation.predict import Target, band_maker, predictions, targets
-from iaenet.functions.field import Field
+from iaenet.functions.field import Field, Parts
 from iaenet.models.operator import Operator
 from iaenet.models.rollout import next_input
-from iaenet.reports.plots import Panel, draw_panels, save
+from iaenet.reports.plots import Panel, channels_shown, draw_panels, numbers_of, save
 
 DRAWN = 3  # samples in a picture
 
@@ -103,15 +103,17 @@ def predict_files(
                 parts = [around.prediction.values, around.lower.values, around.upper.values]
                 end = Field.unchecked(end.discretization, torch.cat(parts, dim=-1))
             states = [end] if steps == 1 else [end, *operator.rollout(next_input(end, start), steps - 1)]
-            mesh = given.mesh(i) if given.mesh is not None and end.discretization is start.discretization else None
+            own = end.discretization is start.parts[0].discretization
+            mesh = given.mesh(i) if given.mesh is not None and own else None
             whole = mesh is not None and len(mesh.points) == end.discretization.n  # no point without a value left out
             for step, state in enumerate(states):
                 seen.add(state)
                 name = given.names[i] if steps == 1 else f"{given.names[i]}_step{step + 1:0{len(str(steps))}}"
                 yield Sample(name, start, state, mesh if whole else None)
             if i in drawn:
+                title = "\n".join([given.names[i], *numbers_of(start)])
                 panels = _panels("input", given.channels, start)
-                rows[given.names[i]] = panels + _panels("predicted", predicted, states[-1], around)
+                rows[title] = panels + _panels("predicted", predicted, states[-1], around)
             if progress is not None:
                 progress(i + 1, count)
 
@@ -121,7 +123,7 @@ def predict_files(
             samples(),
             given.channels,
             outputs,
-            coordinate_names(given.coordinates, given.fields[0].discretization.dim, outputs),
+            coordinate_names(given.coordinates, _output_space(operator, given)[0], outputs),
             suffix=target.suffix,
             origin={"input": str(source), **(origin or {})},
             splits=[split for split in given.splits or ["test"] * count for _ in range(steps)],
@@ -152,18 +154,32 @@ def _read(
         given = read_inputs(source, operator.metadata, format=kind, boundary=boundary, **options)
         return given, targets(operator, at, len(given.fields))
     known = remembered(operator.metadata, kind) | parse_options(options, "predict")
-    names = name_list(known.get("coordinates"))
-    dim = (operator.metadata.get("trained") or {}).get("dim") or len(names) or 1
+    named = known.get("coordinates")
+    names = name_list(named.get("output") if isinstance(named, Mapping) else named)
+    space = operator.metadata.get("targets" if "sample" in operator.metadata else "trained") or {}
+    dim = space.get("dim") or len(names) or 1
     points = read_points(at, dim, names, known.get("delimiter", ","))
     reach = points.extent((False,) * points.dim)
     given = read_inputs(source, operator.metadata, format=kind, reach=reach, boundary=boundary, **options)
-    domain = given.fields[0].discretization
+    _, bounds, periodic = _output_space(operator, given)
     rule: Rule = "cells" if kept else "monte-carlo"
     try:
-        query_points = points.discretize(domain.bounds.tolist(), domain.periodic, rule)
+        query_points = points.discretize(bounds, periodic, rule)
     except InvalidInputError as error:
         raise InvalidInputError(f"{at}: {error}") from None
     return given, targets(operator, query_points, len(given.fields))
+
+
+def _output_space(operator: Operator, given: Given) -> tuple[int, Any, tuple[bool, ...]]:
+    """Dimension, bounds and periodic axes of the output: those of the input, or of a sample's functions there."""
+    first = given.fields[0]
+    space = operator.metadata.get("targets") if "sample" in operator.metadata else None
+    flags = first.discretization.periodic if space is None else tuple(space["periodic"])
+    for part in first.parts:
+        if part.discretization.periodic == flags and part.discretization.n > 1:
+            return part.discretization.dim, part.discretization.bounds.tolist(), flags
+    space = space or {"dim": len(flags), "bounds": first.discretization.bounds.tolist()}
+    return space["dim"], space["bounds"], flags
 
 
 def _check_picture(picture: Path, output: Path) -> None:
@@ -192,11 +208,11 @@ def _ends(channels: tuple[Channel, ...]) -> list[Channel]:
     return made
 
 
-def _panels(side: str, channels: tuple[Channel, ...], field: Field, around: Band | None = None) -> list[Panel]:
+def _panels(side: str, channels: tuple[Channel, ...], given: Parts, around: Band | None = None) -> list[Panel]:
     """A panel for each channel, with its band; a map has another for the half-width of the band."""
     panels = []
-    points = f"{field.discretization.n} points"
-    for i, channel in enumerate(channels):
+    for channel, field, i in channels_shown(given, channels):
+        points = f"{field.discretization.n} points"
         values = field.values[:, i].numpy()
         width = None if around is None else around.half_width.values[:, i].numpy()
         curves = {points: (field.discretization, values)}

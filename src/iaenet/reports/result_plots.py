@@ -11,10 +11,10 @@ from iaenet.data.summary import label
 from iaenet.evaluation.certificate import Certificate, Line
 from iaenet.evaluation.evaluate import Evaluation
 from iaenet.evaluation.rollout_errors import RolloutErrors
-from iaenet.functions.field import Field
+from iaenet.functions.field import Field, Parts
 from iaenet.functions.metrics import relative_l2
 from iaenet.models.inference import ModelLike, infer
-from iaenet.reports.plots import Panel, draw_panels
+from iaenet.reports.plots import Panel, channels_shown, draw_panels, numbers_of
 
 MOST_CHANNELS = 3  # of input and of output in one picture
 MARKS = "os^Dv<>P*X"  # of curves
@@ -149,7 +149,7 @@ def draw_predictions(model: ModelLike, dataset: Dataset, indices: Sequence[int])
         found = infer(model, given, wanted.discretization)
         error = float(relative_l2(found, wanted))
         rows.append(_inputs(given, dataset.inputs) + _outputs(found, wanted, dataset.outputs))
-        names.append(f"sample {dataset.entry(i).sample}\nerror {error:.2e}")
+        names.append("\n".join([f"sample {dataset.entry(i).sample}", *numbers_of(given), f"error {error:.2e}"]))
     return draw_panels(rows, names)
 
 
@@ -214,8 +214,9 @@ def _slope(ax: Any, certificate: Certificate, grids: list[Line]) -> None:
     ax.plot(ends, middle * ends**-certificate.order, color="0.3", linewidth=1, label=f"order {certificate.order:.2f}")
 
 
-def _inputs(field: Field, channels: Sequence[Channel]) -> list[Panel]:
-    return [_panel(f"input {label(channel)}", {"": field}, c) for c, channel in enumerate(channels[:MOST_CHANNELS])]
+def _inputs(given: Parts, channels: Sequence[Channel]) -> list[Panel]:
+    shown = channels_shown(given, channels)[:MOST_CHANNELS]
+    return [_panel(f"input {label(channel)}", {"": field}, c) for channel, field, c in shown]
 
 
 def _outputs(found: Field, wanted: Field, channels: Sequence[Channel]) -> list[Panel]:

@@ -25,6 +25,7 @@ def resampled(pairs: list[Pair], options: AugmentConfig, generator: torch.Genera
 
     An output on another domain than the input gets a T of its own; a vector, which has one point, stays as it is.
     """
+    _refuse_samples(pairs, "augment.weight")
     choices: list[tuple[str, int]] = [("grid", size) for size in options.sizes]
     choices += [("points", count) for count in options.points]
     if options.draw == "one":
@@ -37,6 +38,11 @@ def resampled(pairs: list[Pair], options: AugmentConfig, generator: torch.Genera
             to = at if source == target else _other_points(target, kind, size, generator)
             made.append((interpolate(given, at), wanted if wanted.discretization.n == 1 else interpolate(wanted, to)))
     return made
+
+
+def _refuse_samples(pairs: list[Pair], option: str) -> None:
+    if not isinstance(pairs[0][0], Field):
+        raise InvalidInputError(f"{option} is for inputs of one function; leave it out for samples of several")
 
 
 class _Domain(NamedTuple):
@@ -105,6 +111,8 @@ def symmetric(pairs: list[Pair], names: list[str], generator: torch.Generator) -
     >>> bool((moved.values == image.values).all()), sorted(moved.values.flatten().tolist())
     (True, [0.0, 1.0, 2.0, 3.0])
     """
+    if names:
+        _refuse_samples(pairs, "augment.symmetries")
     for name in names:
         pairs = [_move(pair, name, generator) for pair in pairs]
     return pairs

@@ -4,6 +4,7 @@ import copy
 import hashlib
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import torch
 
@@ -11,7 +12,7 @@ from iaenet.data.dataset import Dataset
 from iaenet.errors import InvalidInputError
 from iaenet.functions.field import Field
 from iaenet.functions.seeds import stream
-from iaenet.models.base import Pair, group_by_discretization
+from iaenet.models.base import Pair, as_given, group_by_discretization
 
 Indices = list[int]
 
@@ -19,7 +20,7 @@ Indices = list[int]
 class Samples:
     """Pairs, those on the same points stacked: `take(indices)` gives a batch as few fields with values `(b, n, c)`.
 
-    >>> from iaenet.functions.discretization import Discretization
+    >>> from iaenet import Discretization, Field
     >>> coarse, fine = Discretization.uniform(3), Discretization.uniform(5)
     >>> fields = [Field(grid, torch.rand(grid.n, 1)) for grid in (coarse, fine, coarse)]
     >>> [tuple(given.values.shape) for given, _ in Samples([(f, f) for f in fields]).take([2, 1, 0])]
@@ -35,6 +36,13 @@ class Samples:
             members = [group.tolist() for group in pairs.groups]
             stacks = [pairs.batch(group) for group in members]
         else:
+            pairs = [(as_given(given, f"sample {i}"), wanted) for i, (given, wanted) in enumerate(pairs)]
+            odd = next((i for i, (given, _) in enumerate(pairs) if given.layout != pairs[0][0].layout), None)
+            if odd is not None:
+                raise InvalidInputError(
+                    f"sample {odd} has other functions, numbers or channels than sample 0: "
+                    f"{pairs[odd][0].layout}, not {pairs[0][0].layout}"
+                )
             members = group_by_discretization(
                 [given for given, _ in pairs], [wanted.discretization for _, wanted in pairs]
             )
@@ -51,7 +59,7 @@ class Samples:
 
     def to(self, device: torch.device | str) -> "Samples":
         """The same samples on another device."""
-        if self.stacks[0][0].values.device == torch.device(device):
+        if self.stacks[0][1].values.device == torch.device(device):
             return self
         moved = copy.copy(self)
         moved.stacks = [(given.to(device), wanted.to(device)) for given, wanted in self.stacks]
@@ -63,14 +71,14 @@ class Samples:
         for i in indices:
             stack, row = self._home[i]
             rows.setdefault(stack, []).append(row)
-        return [(_rows(self.stacks[s][0], chosen), _rows(self.stacks[s][1], chosen)) for s, chosen in rows.items()]
+        return [(self.stacks[s][0].rows(chosen), self.stacks[s][1].rows(chosen)) for s, chosen in rows.items()]
 
     @property
     def in_time(self) -> bool:
         """Whether some samples follow others in time."""
         return bool(self._next)
 
-    def chains(self, indices: Sequence[int], steps: int) -> list[tuple[Field, list[Field]]]:
+    def chains(self, indices: Sequence[int], steps: int) -> list[tuple[Any, list[Field]]]:
         """Inputs, and their outputs after 1, 2, .. steps as far as trajectories go, batched where that is alike."""
         groups: dict[tuple[int, ...], list[Indices]] = {}
         for i in indices:
@@ -81,15 +89,15 @@ class Samples:
         found = []
         for stacks, members in groups.items():
             rows = [[self._home[i][1] for i in step] for step in zip(*members, strict=True)]
-            outputs = [_rows(self.stacks[s][1], chosen) for s, chosen in zip(stacks, rows, strict=True)]
-            found.append((_rows(self.stacks[stacks[0]][0], rows[0]), outputs))
+            outputs = [self.stacks[s][1].rows(chosen) for s, chosen in zip(stacks, rows, strict=True)]
+            found.append((self.stacks[stacks[0]][0].rows(rows[0]), outputs))
         return found
 
     @property
     def content(self) -> str:
         """SHA-256 of all points and values, in their order."""
         digest = hashlib.sha256(repr(self._home).encode())
-        for field in (field for stack in self.stacks for field in stack):
+        for field in (part for stack in self.stacks for side in stack for part in side.parts):
             digest.update(field.discretization.key.encode())
             digest.update(field.values.detach().cpu().numpy().tobytes())
         return digest.hexdigest()
@@ -98,11 +106,11 @@ class Samples:
         """The samples with equally many points, fewest first: the data sets of the sequential variant."""
         sizes: dict[int, Indices] = {}
         for i, (stack, _) in enumerate(self._home):
-            sizes.setdefault(self.stacks[stack][0].discretization.n, []).append(i)
+            sizes.setdefault(self.stacks[stack][0].most_points, []).append(i)
         return [sizes[size] for size in sorted(sizes)]
 
 
-def collate(pairs: Sequence[Pair]) -> tuple[list[Field], list[Field]]:
+def collate(pairs: Sequence[Pair]) -> tuple[list[Any], list[Field]]:
     """Pairs as lists of inputs and of outputs, those on the same points stacked: `collate_fn` of a `DataLoader`.
 
     `model(inputs, at=[output.discretization for output in outputs])` takes them as they are, whatever their points.
@@ -137,16 +145,7 @@ def batches(
     return [[chosen[i] for i in order[start : start + batch_size]] for start in range(0, len(order), batch_size)]
 
 
-def _stack(fields: list[Field]) -> Field:
-    if any(field.channels != fields[0].channels for field in fields):
-        raise InvalidInputError("all samples must have the same channels")
-    values = [field.values if field.batched else field.values[None] for field in fields]
-    if any(len(value) != 1 for value in values):
+def _stack(fields: list[Any]) -> Any:
+    if any(field.count != 1 for field in fields):
         raise InvalidInputError("a pair is one function and its image; give batches apart, one pair each")
-    return Field.unchecked(fields[0].discretization, torch.cat(values))
-
-
-def _rows(field: Field, rows: Indices) -> Field:
-    if rows == list(range(len(field.values))):  # the field itself, with what was made of it
-        return field
-    return Field.unchecked(field.discretization, field.values[rows])
+    return type(fields[0]).stack(fields)

@@ -15,6 +15,7 @@ from iaenet.errors import InvalidInputError
 from iaenet.models.base import Pair
 from iaenet.models.ensemble import Ensemble, fingerprint
 from iaenet.models.operator import Operator
+from iaenet.models.sample_model import as_functions, takes_samples
 from iaenet.models.saved import load_operator
 from iaenet.training.batches import Samples
 from iaenet.training.choose import Choice, Chooser
@@ -196,7 +197,8 @@ def _choice(
     trial = config.but(batch_size=config.settled(len(training)).batch_size)
     chooser = Chooser(make, training, validation, trial, folder, team, progress if team.is_main else None, loss)
     inputs, outputs = normalizers(training, config)
-    return chooser.choose([(inputs.apply(one), outputs.apply(other)) for one, other in training.stacks], given)
+    scaled = [(inputs.apply(one), outputs.apply(other)) for one, other in training.stacks]
+    return chooser.choose(as_functions(scaled, given.get("grid")) if takes_samples(scaled) else scaled, given)
 
 
 def _write_results(folder: RunFolder, state: State) -> None:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from iaenet.errors import InvalidInputError
-from iaenet.functions.field import Field
+from iaenet.functions.field import Field, Parts
 from iaenet.functions.metrics import relative_l2
 from iaenet.models.base import Pair
 from iaenet.training.augment import at_some_points, resampled, symmetric
@@ -30,13 +30,13 @@ def losses_of(
     """The loss of each sample, with its share of the loss on resampled pairs; one call of the network for all."""
     augment = config.augment
     if augment.steps > 1:
-        with _autocast(samples.stacks[0][0].values.device.type, config.precision):
+        with _autocast(samples.stacks[0][1].values.device.type, config.precision):
             return unrolled(network, samples.chains(indices, augment.steps), augment, generator)
     pairs: list[Pair] = symmetric(samples.take(indices), list(augment.symmetries), generator)
     pairs = at_some_points(pairs, augment.query_points, generator) if augment.query_points else pairs
     pairs = [(noisy(given, augment.noise, generator), wanted) for given, wanted in pairs] if augment.noise else pairs
     more = resampled(pairs, augment, generator) if augment.weight else []
-    with _autocast(pairs[0][0].values.device.type, config.precision):
+    with _autocast(pairs[0][1].values.device.type, config.precision):
         if loss is None:
             found = network([given for given, _ in pairs + more], [wanted.discretization for _, wanted in pairs + more])
             losses = [relative_l2(one, wanted) for one, (_, wanted) in zip(found, pairs + more, strict=True)]
@@ -53,12 +53,12 @@ def _autocast(device: str, precision: str) -> Any:
     return torch.autocast(device, torch.bfloat16) if precision == "bf16" else nullcontext()
 
 
-def _checked(losses: object, given: Field) -> Tensor:
+def _checked(losses: object, given: Parts) -> Tensor:
     """What a loss of the user's gave: a number for each function."""
-    if isinstance(losses, Tensor) and losses.shape == (len(given.values),) and losses.requires_grad:
+    if isinstance(losses, Tensor) and losses.shape == (given.count,) and losses.requires_grad:
         return losses
     found = f"shape {tuple(losses.shape)}" if isinstance(losses, Tensor) else type(losses).__name__
     raise InvalidInputError(
-        f"the loss must be a tensor of shape ({len(given.values)},), one number for each function, with a gradient; "
+        f"the loss must be a tensor of shape ({given.count},), one number for each function, with a gradient; "
         f"got {found}"
     )

@@ -10,12 +10,15 @@ from torch import nn
 
 from iaenet.data.array_pairs import from_arrays, is_array
 from iaenet.data.dataset import Dataset, load_dataset
+from iaenet.data.problems.problem import Channel
 from iaenet.data.reading.imported import Imported
 from iaenet.data.splits import split_records
 from iaenet.errors import InvalidInputError
+from iaenet.functions.field import Field
 from iaenet.functions.normalizer import Normalizer
+from iaenet.functions.sample import Sample
 from iaenet.functions.seeds import derived_seed
-from iaenet.models.base import Pair
+from iaenet.models.base import Given, Pair
 from iaenet.models.operator import Operator, describe
 from iaenet.models.registry import build, name_of
 from iaenet.training.batches import Samples
@@ -36,7 +39,7 @@ def split_data(
         data = from_arrays(*data)
     if isinstance(data, Imported):
         for side, channels in (("inputs", data.inputs), ("outputs", data.outputs)):
-            origin[side] = [{"name": c.name, "unit": c.unit} for c in channels]
+            origin[side] = [_words_of(c) for c in channels]
         origin["provenance"] = data.provenance
         known, data = data.records, list(data.pairs)
     if isinstance(data, tuple) and len(data) == 2 and all(isinstance(each, list) for each in data):
@@ -44,9 +47,9 @@ def split_data(
     if isinstance(data, Dataset):
         whole = data.select(resolution=resolution)
         origin["data"] = {"data": data.path, "resolution": resolution, "content": data.content_hash}
-        origin["inputs"] = [{"name": c.name, "unit": c.unit} for c in data.inputs]
+        origin["inputs"] = [_words_of(c) for c in data.inputs]
         origin["provenance"] = data.provenance
-        origin["outputs"] = [{"name": c.name, "unit": c.unit} for c in data.outputs]
+        origin["outputs"] = [_words_of(c) for c in data.outputs]
         chosen = whole.select(split="train")
         if validation is None and "validation" in whole.splits:
             validation = whole.select(split="validation")
@@ -71,6 +74,11 @@ def split_data(
     return [pairs[i] for i in keep], [pairs[i] for i in away], origin
 
 
+def _words_of(channel: Channel) -> dict[str, str]:
+    known = {"name": channel.name, "unit": channel.unit}
+    return known | ({"function": channel.function} if channel.function else {})
+
+
 def operator_for(
     model: nn.Module | str | Mapping[str, Any], training: Samples, config: TrainConfig, origin: dict[str, Any]
 ) -> Operator:
@@ -78,7 +86,7 @@ def operator_for(
     input_normalizer, output_normalizer = normalizers(training, config)
     metadata = {
         **origin,
-        "trained": describe([given.discretization for given, _ in training.stacks]),
+        **_described([given for given, _ in training.stacks]),
         "targets": describe([wanted.discretization for _, wanted in training.stacks]),
     }
     if isinstance(model, Operator):
@@ -95,9 +103,21 @@ def operator_for(
     return Operator(_in_precision(network, training), input_normalizer, output_normalizer, metadata)
 
 
+def _described(given: Sequence[Given]) -> dict[str, Any]:
+    """What inputs are like: a function under "trained", the functions and numbers of a sample under "sample"."""
+    first = given[0]
+    if isinstance(first, Field):
+        return {"trained": describe([one.discretization for one in given])}
+    functions = {
+        name: describe([one.functions[name].discretization for one in given if isinstance(one, Sample)])
+        for name in first.functions
+    }
+    return {"sample": {"functions": functions, "scalars": list(first.scalar_names)}}
+
+
 def _in_precision(network: nn.Module, training: Samples) -> nn.Module:
     """The network in the precision of the data; complex weights stay complex."""
-    return network.double() if training.stacks[0][0].values.dtype == torch.float64 else network.float()
+    return network.double() if training.stacks[0][1].values.dtype == torch.float64 else network.float()
 
 
 def _copied(model: Operator, training: Samples, metadata: dict[str, Any]) -> Operator:

@@ -7,12 +7,13 @@ from torch import Tensor
 
 from iaenet.functions.field import Field
 from iaenet.functions.metrics import relative_l2
+from iaenet.models.base import Given
 from iaenet.models.rollout import next_input
 from iaenet.training.config import AugmentConfig
 
 
 def unrolled(
-    network: Any, chains: list[tuple[Field, list[Field]]], options: AugmentConfig, generator: torch.Generator
+    network: Any, chains: list[tuple[Any, list[Field]]], options: AugmentConfig, generator: torch.Generator
 ) -> Tensor:
     """The loss of each sample, `(b,)`: the mean of `L(Psi^k u, u_k)` over the steps k that its trajectory has.
 
@@ -45,8 +46,10 @@ def unrolled(
     return torch.cat([torch.stack(each).mean(dim=0) for each in losses])
 
 
-def noisy(field: Field, size: float, generator: torch.Generator) -> Field:
+def noisy(given: Given, size: float, generator: torch.Generator) -> Any:
     """The field with random numbers added, of standard deviation `size` times that of each channel of the batch.
+
+    Of a sample, they are added to its first function, which is the state.
 
     >>> from iaenet import Discretization
     >>> grid = Discretization.uniform(4000)
@@ -55,6 +58,7 @@ def noisy(field: Field, size: float, generator: torch.Generator) -> Field:
     >>> round(float(added.std() / wave.values.std()), 2)
     0.1
     """
+    field, *rest = given.parts
     scale = field.values.std(dim=(0, 1), keepdim=True, correction=0)
     random = torch.randn(field.values.shape, generator=generator, dtype=field.values.dtype).to(field.values.device)
-    return Field.unchecked(field.discretization, field.values + size * scale * random)
+    return given.with_parts([Field.unchecked(field.discretization, field.values + size * scale * random), *rest])

@@ -81,7 +81,7 @@ def test_text_and_plain_data_are_the_same_option(name, text, plain):
         ("leads", "1.5"),
         ("dim", True),
         ("inputs", [1, 2]),
-        ("inputs", {"a": "b"}),
+        ("inputs", {"a": 1}),
         ("rule", "simpson"),
     ],
 )

@@ -13,6 +13,7 @@ from iaenet.data.reading.bad_records import BadRecords
 from iaenet.data.reading.channel_names import Names, name_list
 from iaenet.data.reading.files import existing_file, files_in, missing, reading
 from iaenet.data.reading.imported import Imported
+from iaenet.data.reading.number_tables import TABLE, numbers_of_folder
 from iaenet.data.reading.sample_files import Missing, assemble
 from iaenet.data.reading.sample_points import Array, Bounds, Periodic, PointSet, Rule, SamplePoints
 from iaenet.data.writing.output import Output, Sample
@@ -56,6 +57,7 @@ def read_csv_folder(
         raise InvalidInputError(f"delimiter must be one character, got {delimiter!r}")
     bad = BadRecords(skip_bad)
     files = files_in(path, (".csv",), bad)
+    files = [file for file in files if file.name != TABLE or file == Path(path)]
     output_files = files
     if separate:
         files, output_files = _in_pairs(Path(path), files, bad)
@@ -201,4 +203,4 @@ def write_csv(path: Path, sample: Sample, output: Output) -> None:
         writer.writerows(zip(*columns, strict=True))
 
 
-FORMAT = Format("csv", read_csv_folder, (".csv",), folders=True, write_sample=write_csv)
+FORMAT = Format("csv", read_csv_folder, (".csv",), folders=True, write_sample=write_csv, numbers=numbers_of_folder)

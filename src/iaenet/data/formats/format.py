@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from iaenet.data.reading.imported import Imported
+from iaenet.data.reading.joined import is_joint, read_joined
 from iaenet.data.writing.output import Output, Sample
 from iaenet.errors import InvalidInputError
 
@@ -27,16 +31,26 @@ class Format:
     store: bool = False  # whether a file of this format is itself a folder
     write: Callable[[Path, Output], None] | None = None  # all samples to one file
     write_sample: Callable[[Path, Sample, Output], None] | None = None  # a file for each
+    # Named numbers of all samples (samples, k): (path, names, names of the samples' files if any, options).
+    numbers: Callable[[Path, list[str], list[str] | None, Mapping[str, Any]], NDArray[np.float64]] | None = None
 
     @property
     def options(self) -> dict[str, bool]:
         """The options of the reader, and whether it needs them."""
         taken = inspect.signature(self.read).parameters
-        return {name: each.default is each.empty for name, each in taken.items() if name != "path"}
+        own = {name: each.default is each.empty for name, each in taken.items() if name != "path"}
+        return own | ({} if self.numbers is None else {"scalars": False})
+
+    def load(self, path: str | Path, options: Mapping[str, Any], outputs: bool = True) -> Imported:
+        """Pairs of functions or, where options ask for several functions or for numbers, of samples (`joined.py`)."""
+        return read_joined(self, path, options, outputs) if is_joint(options) else self.read(path, **options)
 
     def check(self, options: Mapping[str, Any]) -> None:
         """Refuse an option that this format does not have, and one that it needs and did not get."""
         known = self.options
+        if is_joint(options):  # each function is checked by itself, when it is read
+            known = {name: needed and name not in ("inputs", "coordinates") for name, needed in known.items()}
+            known |= {"output_coordinates": False}
         for name in options:
             if name not in known:
                 raise InvalidInputError(

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import h5py
+import numpy as np
 from numpy.typing import NDArray
 
 from iaenet.data.file_format import as_json, to_bytes
@@ -14,6 +15,7 @@ from iaenet.data.reading.channel_names import Names, chosen, name_list
 from iaenet.data.reading.files import missing, natural, reading
 from iaenet.data.reading.hdf5_file import Hdf5Array, Hdf5Arrays, dataset_names, open_hdf5, plain_attributes
 from iaenet.data.reading.imported import Imported
+from iaenet.data.reading.number_tables import numbers_of_stacks
 from iaenet.data.reading.sample_files import ArraySide, ChannelAxis, Missing, SampledArray, Slices, assemble
 from iaenet.data.reading.sample_points import Bounds, GridKind, Periodic, Rule
 from iaenet.data.reading.stacks import grid_notes, read_stacks
@@ -194,4 +196,20 @@ def _write(group: h5py.Group, found: Mapping[str, Named]) -> None:
         stored.attrs["units"] = each.unit
 
 
-FORMAT = Format("hdf5", read_hdf5, (".h5", ".hdf5"), write=write_hdf5)
+def _numbers(path: Path, names: list[str], _stems: list[str] | None, options: Mapping[str, Any]) -> NDArray[np.float64]:
+    file = open_hdf5(path)
+    if options.get("groups") is None:
+        return numbers_of_stacks(path, Hdf5Arrays(file), names)
+    samples = SampleGroups(file, options["groups"])
+    arrays = [samples.array(name) for name in names]
+    found = np.empty((len(samples.names), len(names)))
+    for i in range(len(found)):
+        for j, array in enumerate(arrays):
+            value = np.asarray(array.read(i, (slice(None),) * len(array.shape(i))))
+            if value.size != 1:
+                raise InvalidInputError(f"{samples.where(i)}: {array.name!r} has shape {value.shape}, not one number")
+            found[i, j] = value.ravel()[0]
+    return found
+
+
+FORMAT = Format("hdf5", read_hdf5, (".h5", ".hdf5"), write=write_hdf5, numbers=_numbers)

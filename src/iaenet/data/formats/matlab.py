@@ -16,6 +16,7 @@ from iaenet.data.reading.channel_names import Names, name_list
 from iaenet.data.reading.files import existing_file, missing, reading, refuse_beyond_memory
 from iaenet.data.reading.hdf5_file import Hdf5Array, open_hdf5
 from iaenet.data.reading.imported import Imported
+from iaenet.data.reading.number_tables import numbers_of_stacks
 from iaenet.data.reading.sample_files import ChannelAxis, Missing
 from iaenet.data.reading.sample_points import Bounds, GridKind, Periodic, Rule
 from iaenet.data.reading.stacks import Stack, read_stacks
@@ -188,4 +189,10 @@ def variable(name: str) -> str:
     return plain if plain[:1].isalpha() else f"v{plain}"
 
 
-FORMAT = Format("mat", read_matlab, (".mat",), write=write_matlab)
+def _numbers(path: Path, names: list[str], _stems: object, _options: object) -> NDArray[np.float64]:
+    file = existing_file(path)
+    stacks: Mapping[str, Stack] = _Version73(file, set(names)) if h5py.is_hdf5(file) else _Version5(file, set(names))
+    return numbers_of_stacks(file, stacks, names)
+
+
+FORMAT = Format("mat", read_matlab, (".mat",), write=write_matlab, numbers=_numbers)

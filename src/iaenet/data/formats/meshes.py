@@ -16,6 +16,7 @@ from iaenet.data.reading.channel_names import Chosen, Names, chosen, name_list
 from iaenet.data.reading.files import files_in, naming, reading, required
 from iaenet.data.reading.files import missing as lacking
 from iaenet.data.reading.imported import Imported
+from iaenet.data.reading.number_tables import numbers_of_folder
 from iaenet.data.reading.sample_files import Missing, assemble
 from iaenet.data.reading.sample_points import Array, Bounds, Periodic, PointSet, SamplePoints, SimplexMesh
 from iaenet.data.writing.output import Output, Sample
@@ -275,4 +276,4 @@ def _shifted(index: NDArray[Any], corner: Sequence[int]) -> NDArray[Any]:
     return index[tuple(slice(step, size - 1 + step) for step, size in zip(corner, index.shape, strict=True))]
 
 
-FORMAT = Format("mesh", read_meshes, SUFFIXES, folders=True, write_sample=write_mesh)
+FORMAT = Format("mesh", read_meshes, SUFFIXES, folders=True, write_sample=write_mesh, numbers=numbers_of_folder)

@@ -12,6 +12,7 @@ from iaenet.data.reading.files import files_in, reading, required
 from iaenet.data.reading.hdf5_file import open_hdf5
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.labelled_arrays import read_labelled
+from iaenet.data.reading.number_tables import Numbers, numbers_of_datasets
 from iaenet.data.reading.sample_files import Missing
 from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
 from iaenet.data.writing.output import Output, Sample
@@ -130,4 +131,18 @@ def _free(name: str, taken: Mapping[str, str]) -> str:
     return name
 
 
-FORMAT = Format("netcdf", read_netcdf, SUFFIXES, folders=True, write=write_netcdf, write_sample=write_netcdf_sample)
+def _numbers(path: Path, names: list[str], _stems: list[str] | None, options: Mapping[str, Any]) -> Numbers:
+    xarray = required("xarray", "netcdf")
+    files = files_in(path, SUFFIXES)
+    return numbers_of_datasets(files, lambda i: _open(xarray, files[i]), names, options.get("sample"))
+
+
+FORMAT = Format(
+    "netcdf",
+    read_netcdf,
+    SUFFIXES,
+    folders=True,
+    write=write_netcdf,
+    write_sample=write_netcdf_sample,
+    numbers=_numbers,
+)

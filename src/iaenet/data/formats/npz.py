@@ -14,6 +14,7 @@ from iaenet.data.reading.array_layout import check_numbers
 from iaenet.data.reading.channel_names import Names
 from iaenet.data.reading.files import existing_file, missing, reading, refuse_beyond_memory
 from iaenet.data.reading.imported import Imported
+from iaenet.data.reading.number_tables import numbers_of_stacks
 from iaenet.data.reading.sample_files import ChannelAxis, Missing
 from iaenet.data.reading.sample_points import Bounds, GridKind, Periodic, Rule
 from iaenet.data.reading.stacks import read_stacks
@@ -156,4 +157,8 @@ def write_npz(path: Path, output: Output) -> None:
                 npy.write_array(stream, np.ascontiguousarray(each.values), allow_pickle=False)
 
 
-FORMAT = Format("npz", read_npz, (".npz",), write=write_npz)
+def _numbers(path: Path, names: list[str], _stems: object, _options: object) -> NDArray[np.float64]:
+    return numbers_of_stacks(path, Archive(existing_file(path)), names)
+
+
+FORMAT = Format("npz", read_npz, (".npz",), write=write_npz, numbers=_numbers)

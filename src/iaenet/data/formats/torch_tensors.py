@@ -23,6 +23,7 @@ from iaenet.data.reading.channel_names import Names, chosen, name_list
 from iaenet.data.reading.files import existing_file, reading, refuse_beyond_memory
 from iaenet.data.reading.files import missing as lacking
 from iaenet.data.reading.imported import Imported
+from iaenet.data.reading.number_tables import Numbers, numbers_of_stacks
 from iaenet.data.reading.sample_files import ArraySide, ChannelAxis, Missing, SampledArray, assemble
 from iaenet.data.reading.sample_points import Bounds, GridKind, Periodic, Rule
 from iaenet.data.reading.stacks import grid_notes, read_stacks
@@ -179,4 +180,11 @@ def write_torch(path: Path, output: Output) -> None:
     torch.save(tensors, path)
 
 
-FORMAT = Format("pt", read_torch, (".pt", ".pth"), write=write_torch)
+def _numbers(path: Path, names: list[str], _stems: object, _options: object) -> Numbers:
+    file = existing_file(path)
+    found = _arrays(file)
+    stacks = found if isinstance(found, dict) else {n: np.array([each[n] for each in found]) for n in found[0]}
+    return numbers_of_stacks(file, stacks, names)
+
+
+FORMAT = Format("pt", read_torch, (".pt", ".pth"), write=write_torch, numbers=_numbers)

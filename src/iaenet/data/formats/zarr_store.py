@@ -15,6 +15,7 @@ from iaenet.data.reading.files import existing, reading, refuse_beyond_memory, r
 from iaenet.data.reading.files import missing as lacking
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.labelled_arrays import read_labelled
+from iaenet.data.reading.number_tables import Numbers, numbers_of_stacks
 from iaenet.data.reading.sample_files import ChannelAxis, Missing
 from iaenet.data.reading.sample_points import Bounds, GridKind, Periodic, Rule
 from iaenet.data.reading.stacks import read_stacks
@@ -193,4 +194,12 @@ def write_zarr(path: Path, output: Output) -> None:
     labelled(stacked(output), output).to_zarr(path, mode="w", consolidated=False, write_empty_chunks=True)
 
 
-FORMAT = Format("zarr", read_zarr, (".zarr",), write=write_zarr, store=True)
+def _numbers(path: Path, names: list[str], _stems: object, options: Mapping[str, Any]) -> Numbers:
+    zarr = required("zarr", "zarr")
+    _refuse_links(existing(path))
+    with reading(path, "zarr"):
+        group = zarr.open_group(zarr.storage.LocalStore(path, read_only=True), mode="r")
+        return numbers_of_stacks(path, _Arrays(path, group, options.get("empty_chunks", "refuse")), names)
+
+
+FORMAT = Format("zarr", read_zarr, (".zarr",), write=write_zarr, store=True, numbers=_numbers)

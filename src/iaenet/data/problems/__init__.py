@@ -19,6 +19,10 @@ PROBLEMS: "LazyRegistry[type[Problem]]" = LazyRegistry(
         "airfoil": ("airfoil:Airfoil", "flow around a Joukowsky profile: domain and angle -> pressure and velocity"),
         "bodies": ("bodies:Bodies", "flow around an ellipsoid in space: surface -> pressure on it, or flow around it"),
         "laplace-ring": ("laplace_ring:LaplaceRing", "Laplace's equation in a ring: boundary values -> solution"),
+        "screened-poisson": (
+            "screened_poisson:ScreenedPoisson",
+            "screened Poisson's equation in a square: boundary values, source and coefficient -> solution",
+        ),
         "navier-stokes": ("navier_stokes:NavierStokes", "flow in a periodic square: vorticity -> vorticity later"),
         "kuramoto-sivashinsky": (
             "kuramoto_sivashinsky:KuramotoSivashinsky",

@@ -14,20 +14,43 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Channel:
-    """Name and unit of one component of a function ("1" if it has no unit)."""
+    """Name and unit of one component of a function ("1" if it has no unit).
+
+    Where an input has several functions, on points of their own, `function` is the name of that which it belongs to,
+    and "scalars" for a number.
+    """
 
     name: str
     unit: str = "1"
+    function: str = ""
+
+
+def function_names(channels: Sequence[Channel]) -> tuple[str, ...]:
+    """The functions of channels, in their order; one of no name if they are all of the same.
+
+    >>> function_names([Channel("g", function="boundary"), Channel("f", function="source"), Channel("a")])
+    ('boundary', 'source', '')
+    """
+    return tuple(dict.fromkeys(channel.function for channel in channels))
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One pair of functions at one resolution: values `(n, c)`, and the points they were taken at."""
+    """One pair of functions at one resolution: values `(n, c)`, and the points they were taken at.
+
+    `more` are the further functions of an input that has several, and numbers, as functions on `one_point()`, last.
+    """
 
     input: Array  # (n, c)
     output: Array  # (n', c')
     input_at: Discretization
     output_at: Discretization
+    more: tuple[tuple[Array, Discretization], ...] = ()
+
+    @property
+    def parts(self) -> tuple[tuple[Array, Discretization], ...]:
+        """Values and points of each function of the input, then of the output."""
+        return ((self.input, self.input_at), *self.more, (self.output, self.output_at))
 
 
 class Problem(Protocol):

@@ -8,7 +8,7 @@ from iaenet.data.problems.problem import Channel
 from iaenet.data.splits import split_in_time, split_records
 from iaenet.functions.field import Field
 
-Pair = tuple[Field, Field]
+Pair = tuple[Any, Field]  # the input is a `Field`, or a `Sample`
 T = TypeVar("T")
 
 
@@ -60,7 +60,7 @@ class Imported:
     parameters: dict[str, Any] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
     records: tuple[str, ...] | None = None
-    given: Sequence[Field] = ()
+    given: Sequence[Any] = ()
     where: Callable[[int], str] = "sample {}".format
     splits: list[str] | None = None
     mesh: Callable[[int], Any] | None = None

@@ -15,10 +15,13 @@ from iaenet.data.formats.format import Format
 from iaenet.data.problems.problem import Channel
 from iaenet.data.reading.channel_names import name_list
 from iaenet.data.reading.files import existing
+from iaenet.data.reading.imported import Imported
+from iaenet.data.reading.joined import is_joint
 from iaenet.data.reading.reader_options import OPTIONS, parse_options
 from iaenet.data.reading.sample_points import AtLeast
+from iaenet.data.reading.shared_domain import Spaces
 from iaenet.errors import InvalidInputError, no_such
-from iaenet.functions.field import Field
+from iaenet.functions.sample import SCALARS
 
 AXES = ("x", "y", "z")
 
@@ -28,7 +31,7 @@ class Given:
     """Functions to predict from, read when asked for, and what is known about them."""
 
     format: str
-    fields: Sequence[Field]
+    fields: Sequence[Any]  # a `Field` or a `Sample` each
     channels: tuple[Channel, ...]
     names: list[str]  # of the samples, each different
     where: Callable[[int], str]  # where a sample is from, for messages
@@ -63,6 +66,9 @@ def read_inputs(
         raise InvalidInputError(no_such("format", name, FORMATS))
     kind = FORMATS[name]
     chosen = {**_defaults(kind, metadata, reach), **parse_options(options, "predict")}
+    if is_joint(chosen):
+        found = kind.load(path, _without_outputs(chosen), outputs=False)
+        return _given(name, path, found, chosen, metadata, boundary)
     if "coordinates" not in chosen and "dim" in kind.options and metadata.get("trained"):
         chosen.setdefault("dim", metadata["trained"]["dim"])
     if kind.options.get("inputs") and "inputs" not in chosen:
@@ -72,12 +78,28 @@ def read_inputs(
         if role.format("output") in kind.options and role.format("input") in chosen:
             chosen[role.format("output")] = chosen[role.format("input")]
     kind.check(chosen)
-    imported = kind.read(path, **chosen)
+    return _given(name, path, kind.read(path, **chosen), chosen, metadata, boundary)
+
+
+def _without_outputs(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name not in ("outputs", "output_coordinates")}
+
+
+def _given(
+    name: str,
+    path: str | Path,
+    imported: Imported,
+    chosen: dict[str, Any],
+    metadata: Mapping[str, Any],
+    boundary: str | Path | None,
+) -> Given:
     if boundary is not None:
         from iaenet.data.reading.boundary_files import bounded
 
         imported = bounded(imported, boundary)
     count = len(imported.given)
+    if not count:
+        raise InvalidInputError(f"{path}: no samples")
     files = [Path(imported.where(i)) for i in range(count)]
     stems = [file.stem if file.is_file() else "" for file in files]
     width = max(4, len(str(count - 1)))
@@ -87,7 +109,7 @@ def read_inputs(
         channels=imported.inputs,
         names=stems if all(stems) and len(set(stems)) == count else [f"sample{i:0{width}}" for i in range(count)],
         where=imported.where,
-        coordinates=name_list(chosen.get("coordinates")),
+        coordinates=name_list(_output_coordinates(chosen.get("coordinates"))),
         options=chosen,
         splits=imported.splits,
         mesh=imported.mesh,
@@ -95,6 +117,11 @@ def read_inputs(
         notes=() if (metadata.get("provenance") or {}).get("reader") == name else imported.notes,
         skipped=imported.skipped,
     )
+
+
+def _output_coordinates(given: Any) -> Any:
+    """Names of the output's coordinates, of those of functions."""
+    return given.get("output") if isinstance(given, Mapping) else given
 
 
 def format_of(path: str | Path) -> str:
@@ -145,6 +172,8 @@ def _defaults(kind: Format, metadata: Mapping[str, Any], reach: ArrayLike | None
     trained = metadata.get("trained")
     names = [channel["name"] for channel in metadata.get("inputs") or ()]
     found: dict[str, Any] = {}
+    if metadata.get("sample") and kind.name != DATA:
+        return _sample_defaults(kind, metadata)
     if names:
         found["inputs"] = names
         if "input_steps" in kind.options:  # calls a channel by quantity and step, and wants them apart
@@ -161,3 +190,26 @@ def _defaults(kind: Format, metadata: Mapping[str, Any], reach: ArrayLike | None
         if kind.options.get("coordinates"):  # needs their names
             found["coordinates"] = list(AXES[: trained["dim"]])
     return {name: value for name, value in {**found, **remembered(metadata, kind.name)}.items() if name in kind.options}
+
+
+def _sample_defaults(kind: Format, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Options for the samples that a model takes: names, domains and periodic axes of their functions."""
+    names: dict[str, list[str]] = {}
+    for channel in metadata.get("inputs") or ():
+        names.setdefault(channel["function"], []).append(channel["name"])
+    scalars = names.pop(SCALARS, [])
+    functions = metadata["sample"]["functions"]
+    spaces: dict[tuple[bool, ...], AtLeast] = {}
+    for known in (*functions.values(), metadata["targets"]):
+        flags, box = tuple(known["periodic"]), np.asarray(known["bounds"], dtype=np.float64)
+        if flags in spaces:
+            before = np.asarray(spaces[flags].bounds)
+            box = np.stack([np.minimum(box, before)[:, 0], np.maximum(box, before)[:, 1]], axis=1)
+        spaces[flags] = AtLeast(box)
+    found: dict[str, Any] = {"inputs": names} if names else {}
+    found |= {"scalars": scalars} if scalars else {}
+    found |= {"bounds": Spaces(spaces), "periodic": {name: known["periodic"] for name, known in functions.items()}}
+    if kind.options.get("coordinates"):
+        found["coordinates"] = {name: list(AXES[: known["dim"]]) for name, known in functions.items()}
+    known = remembered(metadata, kind.name)
+    return found | {name: value for name, value in known.items() if name in kind.options}

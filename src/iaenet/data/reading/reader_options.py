@@ -48,6 +48,8 @@ class Option:
 
         >>> OPTIONS["bounds"].parse("[[0, 10]]"), OPTIONS["leads"].parse("1,8"), OPTIONS["inputs"].parse("a,u[0]")
         ([(0.0, 10.0)], [1, 8], 'a,u[0]')
+        >>> OPTIONS["inputs"].parse("{boundary: g, source: [f, h]}")
+        {'boundary': 'g', 'source': ['f', 'h']}
         >>> OPTIONS["periodic"].parse("maybe")
         Traceback (most recent call last):
             ...
@@ -55,6 +57,8 @@ class Option:
         """
         for value in self._readings(given):
             try:
+                if isinstance(value, Mapping) and self.kind is not UNITS:  # one for each function of a sample
+                    return {str(name): self.kind.convert(one) for name, one in value.items()}
                 return self.kind.convert(value)
             except (TypeError, ValueError):
                 continue
@@ -64,7 +68,7 @@ class Option:
         """What text may stand for: itself, YAML, or a list without its brackets."""
         if not isinstance(given, str):
             return [given]
-        if self.kind.plain_text and not (given.startswith("[") and given.endswith("]")):
+        if self.kind.plain_text and (given[:1] + given[-1:]) not in ("[]", "{}"):
             return [given]
         found = []
         for text in (given, f"[{given}]"):
@@ -91,12 +95,21 @@ OPTIONS = {
             "inputs",
             NAMES,
             "Names of the arrays, variables, point data, signals or columns that are input; u[0] and u[0:3] take some "
-            "channels of an array.",
+            "channels of an array. Functions on points of their own: {boundary: g, source: f}; other options, too, may "
+            "then name functions.",
             "all quantities for pdebench; else they must be named",
             remembered=True,
             trained="the names that the model was trained with",
         ),
         Option("outputs", NAMES, "The same of the output.", "as for inputs", commands=IMPORT),
+        Option(
+            "scalars",
+            NAMES,
+            "Names of numbers that each sample has: arrays with one entry for each, or columns of scalars.csv.",
+            "none",
+            remembered=True,
+            trained="the names that the model was trained with",
+        ),
         Option(
             "coordinates",
             NAMES,

@@ -14,7 +14,7 @@ from iaenet.data.reading.channel_names import Chosen, check_units, with_units
 from iaenet.data.reading.files import naming
 from iaenet.data.reading.imported import Imported, Lazy
 from iaenet.data.reading.sample_points import Bounds, GridKind, Mask, Periodic, Rule, SamplePoints
-from iaenet.data.reading.shared_domain import SharedDomain
+from iaenet.data.reading.shared_domain import JointDomain, SharedDomain
 from iaenet.errors import InvalidInputError
 from iaenet.functions.field import Field
 
@@ -182,9 +182,10 @@ def assemble(
     usable: Sequence[int] = range(count)
     if bad.skip:
         usable = _usable(bad, where, usable, lambda i: [function_of(side, i, missing) for side in (inputs, outputs)])
-    domain = SharedDomain(bounds, periodic, rule)
     with naming(where(usable[0])):
-        same = inputs.points(usable[0]).dim == outputs.points(usable[0]).dim
+        dim = inputs.points(usable[0]).dim
+        same = dim == outputs.points(usable[0]).dim
+    domain = bounds.of(dim, periodic, rule) if isinstance(bounds, JointDomain) else SharedDomain(bounds, periodic, rule)
     output_domain = domain if same else SharedDomain(None, False, rule)
     sides = (inputs, domain), (outputs, output_domain)
     for side, its in sides:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ class AtLeast:
     bounds: ArrayLike
 
 
-Bounds = ArrayLike | AtLeast | None
+Bounds = Any  # pairs, an `AtLeast`, a `JointDomain`, or None
 Periodic = bool | Sequence[bool]
 Rule = Literal["cells", "monte-carlo"]
 GridKind = Literal["closed", "left", "centres"]

@@ -2,6 +2,9 @@
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -113,3 +116,33 @@ class SharedDomain:
             digest.update(repr((array.shape, array.dtype.str)).encode())
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.digest()
+
+
+class JointDomain:
+    """Domains that functions share which are read one after the other: one for each kind of space.
+
+    Given to a reader in the place of `bounds`. Points of all functions are included before a field is made.
+    """
+
+    def __init__(self, bounds: Any = None) -> None:
+        self._bounds = bounds  # pairs, for as many axes; `Spaces`; or a mapping, which is each function's own
+        self._made: dict[tuple[bool, ...], SharedDomain] = {}
+
+    def of(self, dim: int, periodic: Periodic, rule: Rule) -> "SharedDomain":
+        """The domain of functions with so many axes, of which these are periodic."""
+        flags = (periodic,) * dim if isinstance(periodic, bool) else tuple(periodic)
+        if flags not in self._made:
+            known = self._bounds
+            if isinstance(known, Spaces):
+                known = known.bounds.get(flags)
+            elif known is None or isinstance(known, Mapping) or len(np.asarray(known)) != dim:
+                known = None
+            self._made[flags] = SharedDomain(known, periodic, rule)
+        return self._made[flags]
+
+
+@dataclass(frozen=True)
+class Spaces:
+    """Domains that are known already, by their periodic axes, see `AtLeast`."""
+
+    bounds: Mapping[tuple[bool, ...], AtLeast]
