@@ -69,6 +69,7 @@ def test_custom_branch():
     assert abs(found[500] - found[129]) < 0.2 * found[129]
 
 
+@pytest.mark.slow
 def test_demo(tmp_path, capsys, monkeypatch):
     """The same commands on few samples; what the trained models promise is shown by `make demo`."""
     monkeypatch.setattr(demo, "RESOLUTIONS", (128, 256, 512))
@@ -112,6 +113,7 @@ def test_own_loop():
     assert own_loop.main(epochs=12) < 0.3
 
 
+@pytest.mark.slow
 def test_fine_tuning(tmp_path):
     found = fine_tuning.main(tmp_path, samples=100, epochs=6)
     assert found["fine-tuned"] < min(found["base"], found["20 samples alone"])

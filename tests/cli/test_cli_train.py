@@ -338,6 +338,7 @@ def test_two_trainers_in_one_folder(here, long, whole):
     assert outcome(here / "r") == whole
 
 
+@pytest.mark.slow
 def test_a_damaged_checkpoint_is_told_on_the_way(here, long):
     process = command(*long)
     wait_for(lambda: steps(here / "r") == 2, process)

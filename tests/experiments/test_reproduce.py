@@ -174,6 +174,7 @@ def test_killed_and_continued_is_as_never_stopped(small, tmp_path):
     assert figures(read(tmp_path / "results-smoke" / "burgers1.json")) == figures(whole)
 
 
+@pytest.mark.slow
 def test_rows_side_by_side_are_as_one_after_the_other(small, tmp_path):
     table = yaml.safe_load((small / "burgers1.yaml").read_text())
     write_table(small, table | {"presets": {"smoke": {"length": {"epochs": 1}}}})
@@ -188,6 +189,7 @@ def test_rows_side_by_side_are_as_one_after_the_other(small, tmp_path):
     assert max(done for done, _, note in shown if not note.startswith("generating")) > 0
 
 
+@pytest.mark.slow
 def test_an_error_in_a_row_beside_others_is_said(small, tmp_path, capsys):
     table = yaml.safe_load((small / "burgers1.yaml").read_text())
     table["rows"]["IAE-Net (ours)"]["model"]["skips"] = "some"
