@@ -204,14 +204,16 @@ def load_small():
 def test_links_out_of_a_run_are_not_followed(here, tmp_path, capsys):
     secret = tmp_path / "secret.txt"
     secret.write_text("the secret")
-    for name in ("curves.png", "config.yaml", "metrics.json", "log.jsonl"):
+    (here / "run" / "evaluation").mkdir()
+    shutil.copy(here / "run" / "curves.png", here / "run" / "evaluation" / "samples.png")
+    for name in ("evaluation/samples.png", "config.yaml", "metrics.json", "log.jsonl"):
         kept = (here / "run" / name).read_bytes()
         (here / "run" / name).unlink()
         (here / "run" / name).symlink_to(secret)
         assert "link to a file outside" in mistake(capsys, "report", "run", "--out", "page.html"), name
         (here / "run" / name).unlink()
         (here / "run" / name).write_bytes(kept)
-    (here / "run" / "curves.png").write_text("the secret")  # no picture
+    (here / "run" / "evaluation" / "samples.png").write_text("the secret")  # no picture
     assert main(["report", "run", "--out", "page.html"]) == 0
     import base64
 
@@ -280,7 +282,7 @@ def test_a_pipe_in_a_checkpoint(here, capsys):
 
 
 @pytest.mark.parametrize(
-    "change", [("batch_size: 4", "batch_size: 5"), ("lr: 0.003", "lr: 0.5"), ("seed: 0", "seed: 7")]
+    "change", [("batch_size: 4", "batch_size: 5"), ("clip: 1.0", "clip: 2.0"), ("seed: 0", "seed: 7")]
 )
 def test_a_configuration_that_was_edited_before_a_resume(change, here, capsys):
     config = here / "run" / "config.yaml"

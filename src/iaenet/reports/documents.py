@@ -1,7 +1,6 @@
 """What a report reads from a run folder; what else the files say is passed over."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from iaenet.evaluation.certificate import Line
 from iaenet.models.operator_document import OperatorDocument
@@ -30,10 +29,19 @@ class BestDocument:
 
 
 @dataclass
+class EpochDocument:
+    """What came out of an epoch."""
+
+    epoch: int
+    loss: float
+    validation: float
+
+
+@dataclass
 class MetricsDocument:
     """metrics.json."""
 
-    epochs: list[dict[str, Any]] = field(default_factory=list)
+    epochs: list[EpochDocument] = field(default_factory=list)
     best: BestDocument | None = None
 
 
