@@ -6,6 +6,7 @@ Whatever is no result and no named error is printed with its seed; `--only NAME 
 import argparse
 import collections
 import faulthandler
+import logging
 import resource
 import signal
 import tempfile
@@ -35,6 +36,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="Stop after so long.")
     given = parser.parse_args()
     faulthandler.enable()
+    logging.disable()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))

@@ -11,6 +11,7 @@ import scipy.io
 from numpy.typing import NDArray
 
 from iaenet.data.formats.format import Format
+from iaenet.data.formats.matlab_elements import check_elements
 from iaenet.data.reading.array_layout import check_numbers
 from iaenet.data.reading.channel_names import Names, name_list
 from iaenet.data.reading.files import existing_file, missing, reading
@@ -93,6 +94,7 @@ class _Version5(Mapping[str, Stack]):
         self._vectors = vectors
         self._loaded: dict[str, NDArray[Any]] = {}
         with reading(file, "a MATLAB file"):
+            self._complex = check_elements(file) if scipy.io.matlab.matfile_version(file)[0] == 1 else set()
             self._known = {name: (shape, kind) for name, shape, kind in scipy.io.whosmat(file)}
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -101,6 +103,8 @@ class _Version5(Mapping[str, Stack]):
         if name not in self._loaded:
             shape, kind = self._known[name]
             _check_class(self._file, name, kind)
+            if name in self._complex:
+                check_numbers(f"{self._file}: {name!r}", np.complex128)
             size = 8
             for length in shape:
                 size *= int(length)
