@@ -34,6 +34,7 @@ CONFIGS = {
         "aliases stand for more than 100000",
     ),
     "nul.yaml": (b'data: "a\\0b.h5"\n', "line 1: 'a.x00b.h5' has a character"),
+    "model.yaml": (b"data: waves.h5\nmodel: null\n", "model needs a name|Option 'data'|Option 'model'|no option"),
     "long.yaml": (b"# " + b"x" * 2**19, "524 kB of text"),
 }
 

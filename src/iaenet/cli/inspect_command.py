@@ -36,7 +36,7 @@ def inspect_command(arguments: list[str], progress: Callable[[str], Any]) -> str
     given = parser.parse_args(arguments)
     existing(given.file)
     target = Path(given.picture or f"{os.path.splitext(given.file)[0]}.png")
-    if given.picture != "none":
+    if given.picture != "none" and not os.path.isdir(given.file):  # which is told below
         check_count("samples", given.samples, MOST_DRAWN)
         check_output(target, [given.file], "a PNG picture")
 

@@ -120,7 +120,7 @@ def _run(given: Any, progress: Callable[[str], Any]) -> str:
     from iaenet.training.fit import fit, starting_point
     from iaenet.training.run_folder import RunFolder
 
-    model = dict(given.model)
+    model = dict(given.model or {})
     if not isinstance(model.get("name"), str):
         raise InvalidInputError("model needs a name, as in `model: {name: iaenet}`")
     options = {key: value for key, value in model.items() if key != "name"}
