@@ -31,7 +31,8 @@ def outcome(path: Path) -> str:
 
         return load_dataset(path).content_hash
     digest = hashlib.sha256((path / "metrics.json").read_bytes())
-    for folder in sorted((path / "checkpoints").iterdir())[-2:]:
+    newest = {folder.name.split("-")[0]: folder for folder in sorted((path / "checkpoints").iterdir())}
+    for folder in newest.values():  # the best and the last; the one before was saved at any time
         for file in sorted(folder.glob("*.safetensors")):
             digest.update(file.read_bytes())
         state = json.loads((folder / "state.json").read_text())
