@@ -63,7 +63,11 @@ def write_pages(result: Result, out: Path, samples: Path | None = None) -> None:
         facts=facts(result),
         notes=notes_of(result),
         charts=charts,
-        pictures=[(text, embedded(path)) for text, path in pictures.items() if not charts or text != _caption(result)],
+        pictures=[
+            (text, embedded(path.parent, path.name))
+            for text, path in pictures.items()
+            if not charts or text != _caption(result)
+        ],
     )
 
 
