@@ -16,7 +16,7 @@ from iaenet.functions import quadrature
 from iaenet.functions.alpha_shape import BOX
 from iaenet.functions.boundary import boundary_facets
 from iaenet.functions.devices import holds_float64
-from iaenet.functions.frozen import Frozen, check_parts
+from iaenet.functions.frozen import Frozen, as_index, as_tensor, check_parts
 from iaenet.functions.point_checks import Periodic as Periodic
 from iaenet.functions.point_checks import (
     check_inside,
@@ -29,7 +29,7 @@ from iaenet.functions.point_checks import (
     tight_box,
 )
 from iaenet.functions.point_weights import point_weights
-from iaenet.functions.quadrature import Array, Index
+from iaenet.functions.quadrature import Array
 
 Bounds = ArrayLike | Literal["tight"] | None
 
@@ -147,8 +147,8 @@ class Discretization(Frozen):
         box, flags = checked_box(array.shape[1], tight_box(array) if isinstance(bounds, str) else bounds, periodic)
         check_inside(array, box)
         found, made, cells, words = point_weights(array, box, flags, weights, rule, domain)
-        at = points.double() if isinstance(points, Tensor) and points.requires_grad else _tensor(array)
-        return cls(at, _tensor(found), _tensor(box), flags, rule=made, cells=_index(cells), domain=words)
+        at = points.double() if isinstance(points, Tensor) and points.requires_grad else as_tensor(array)
+        return cls(at, as_tensor(found), as_tensor(box), flags, rule=made, cells=as_index(cells), domain=words)
 
     @classmethod
     def mesh(
@@ -166,9 +166,9 @@ class Discretization(Frozen):
         index = checked_cells(cells, n, d)
         box, flags = checked_box(d, tight_box(array) if isinstance(bounds, str) else bounds, periodic)
         check_inside(array, box)
-        found = _tensor(quadrature.lumped_mass(array, index))
+        found = as_tensor(quadrature.lumped_mass(array, index))
         words = f"a mesh of {len(index)} cells"
-        return cls(_tensor(array), found, _tensor(box), flags, rule="mesh", cells=_index(index), domain=words)
+        return cls(as_tensor(array), found, as_tensor(box), flags, rule="mesh", cells=as_index(index), domain=words)
 
     @classmethod
     def _grid(cls, axes: list[Array], box: Array, flags: tuple[bool, ...], rule: str) -> "Discretization":
@@ -176,8 +176,8 @@ class Discretization(Frozen):
         for axis, (low, high), wraps in zip(axes, box, flags, strict=True):
             weights = np.multiply.outer(weights, quadrature.trapezoid(axis, low, high, wraps))
         points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
-        tensors = tuple(_tensor(axis) for axis in axes)
-        return cls(_tensor(points), _tensor(weights.ravel()), _tensor(box), flags, tensors, rule=rule, domain=BOX)
+        tensors = tuple(as_tensor(axis) for axis in axes)
+        return cls(as_tensor(points), as_tensor(weights.ravel()), as_tensor(box), flags, tensors, rule=rule, domain=BOX)
 
     @property
     def n(self) -> int:
@@ -241,7 +241,7 @@ class Discretization(Frozen):
         if self.axes is None:
             raise InvalidInputError(f"{self} has no axes")
         return tuple(
-            _tensor(quadrature.trapezoid(axis.cpu().numpy(), low, high, wraps)).to(axis.device)
+            as_tensor(quadrature.trapezoid(axis.cpu().numpy(), low, high, wraps)).to(axis.device)
             for axis, (low, high), wraps in zip(self.axes, self.bounds.tolist(), self.periodic, strict=True)
         )
 
@@ -297,11 +297,3 @@ class Discretization(Frozen):
 
 
 Axes = tuple[Tensor, ...]
-
-
-def _tensor(array: Array) -> Tensor:
-    return torch.from_numpy(np.array(array, dtype=np.float64, order="C"))
-
-
-def _index(cells: Index | None) -> Tensor | None:
-    return None if cells is None else torch.from_numpy(np.array(cells, dtype=np.int64, order="C"))

@@ -2,10 +2,22 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from iaenet.errors import InvalidInputError
+from iaenet.functions.quadrature import Array, Index
+
+
+def as_tensor(array: Array) -> Tensor:
+    """A copy in float64."""
+    return torch.from_numpy(np.array(array, dtype=np.float64, order="C"))
+
+
+def as_index(cells: Index | None) -> Tensor | None:
+    """A copy of whole numbers."""
+    return None if cells is None else torch.from_numpy(np.array(cells, dtype=np.int64, order="C"))
 
 
 def version(tensor: Tensor) -> int:
