@@ -197,7 +197,7 @@ def test_little_is_kept_of_a_sample_on_points_of_its_own():
     field = smooth(Discretization.points(np.random.default_rng(0).random((800, 2))))
     operator(field).values.sum().backward()
     assert 0 < kept_bytes(field.cache) + kept_bytes(field.discretization.cache) <= 4 * 800 * 4
-    assert Field.__getstate__(field)["cache"] == {}
+    assert "cache" not in Field.__getstate__(field)
 
 
 def test_points_that_are_made_anew_give_the_same():

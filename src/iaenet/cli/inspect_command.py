@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from iaenet.cli.options import MOST_DRAWN, check_count, new_parser
-from iaenet.data.atomic import check_output
+from iaenet.data.atomic import check_folder, check_output
 from iaenet.data.reading.files import existing
 
 EXAMPLES = """  iaenet inspect burgers.h5
@@ -36,6 +36,8 @@ def inspect_command(arguments: list[str], progress: Callable[[str], Any]) -> str
     given = parser.parse_args(arguments)
     existing(given.file)
     target = Path(given.picture or f"{os.path.splitext(given.file)[0]}.png")
+    if given.picture not in (None, "none"):
+        check_folder(target)
     if given.picture != "none" and not os.path.isdir(given.file):  # which is told below
         check_count("samples", given.samples, MOST_DRAWN)
         check_output(target, [given.file], "a PNG picture")

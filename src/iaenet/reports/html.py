@@ -106,7 +106,8 @@ def _page(run: Path, number: int) -> Page:
     if not first.checkpoints.is_dir():
         raise InvalidInputError(f"{run} is no training run; `iaenet train` makes one")
     state, parts = first.newest("best" if first.has("best") else "step")
-    document(StateDocument, state, first.checkpoints)
+    if "format" in state.get("operator", {}):  # version 0.1 had none
+        document(StateDocument, state, first.checkpoints)
     several = f", {len(folder.members)} members" if folder.members else ""
     metrics = folder.read_json("metrics.json", MetricsDocument) or {}
     evaluation = folder.read_json("evaluation/evaluation.json", EvaluationDocument)

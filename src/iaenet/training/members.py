@@ -38,7 +38,7 @@ def fit_members(
     main = os.environ.get("RANK", "0") == "0"  # one of several processes writes
     with ExitStack() as stack:
         folder = RunFolder(run or stack.enter_context(tempfile.TemporaryDirectory()))
-        if folder.checkpoints.is_dir():
+        if folder.checkpoints.is_dir() and not folder.members:
             raise InvalidInputError(f"{folder.path} holds a single run; choose another folder for an ensemble")
         if len(folder.members) > len(starts):
             raise InvalidInputError(f"{folder.path} has {len(folder.members)} members already, more than {members}")
