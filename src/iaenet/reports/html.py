@@ -120,7 +120,7 @@ def _page(run: Path, number: int) -> Page:
         config="" if config is None else read_text(config),
         model=(state["operator"]["model"]["name"] or "a network of your own") + several,
         parameters=f"{sum(tensor.numel() for tensor in parts.get('weights', {}).values()):,}",
-        resolution=(state["operator"]["metadata"].get("data") or {}).get("resolution"),
+        resolution=(state["operator"].get("metadata", {}).get("data") or {}).get("resolution"),
         epochs=len(metrics.get("epochs", [])),
         seconds=_seconds(run),
         best=metrics.get("best"),
