@@ -1,9 +1,9 @@
 """The whole way, by the commands that you would type: generate, train, evaluate, certify, report, play.
 
 Burgers' equation with steep fronts, trained on 256 points only, without augmentation, every model for the same
-processor time; then evaluated on 128 to 8192 points and on random sensors. Beside IAE-Net: FNO between the same E and
-D, DeepONet, which is bound to its sensors, and the published form of IAE-Net (at a small size), which needs augmentation
-to leave its training grid.
+processor time; then evaluated on 128 to 8192 points and on random sensors. Beside IAE-Net: FNO between the same E
+and D, DeepONet, which is bound to its sensors, and the published form of IAE-Net (at a small size), which needs
+augmentation to leave its training grid.
 """
 
 import argparse
