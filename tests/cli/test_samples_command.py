@@ -83,7 +83,7 @@ def test_numbers_to_a_function_by_the_command_line(folder, tmp_path, capsys):
 @pytest.mark.slow
 def test_each_input_is_worth_something_and_its_points_mean_nothing(tmp_path):
     errors = samples.main(tmp_path)
-    assert errors["nothing"] < 0.75 * min(errors[name] for name in samples.LEFT_OUT)
+    assert errors["nothing"] < 0.5 * min(errors[name] for name in samples.LEFT_OUT)
     model = load(tmp_path / "run")
     latent = LatentGrid(model.network.options["grid"], (False, False))
     for i in range(3):
