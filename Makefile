@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-slow lint bench docs dist clean
+.PHONY: demo test test-slow lint bench docs dist web clean
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -46,6 +46,10 @@ docs: $(VENV)/.docs-ready
 dist: $(VENV)/.ready
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist
+
+# Renews what the playground is made with, at the versions pinned there; only needed to change them.
+web:
+	$(PYTHON) tools/vendor_web.py
 
 clean:
 	rm -rf $(VENV) build demo dist .cache .pytest_cache .mypy_cache .ruff_cache

@@ -1,4 +1,4 @@
-"""The whole way, by the commands that you would type: generate, train, evaluate, certify, report.
+"""The whole way, by the commands that you would type: generate, train, evaluate, certify, report, play.
 
 Burgers' equation with steep fronts, trained on 256 points only, without augmentation, every model for the same
 processor time; then evaluated on 32 to 2048 points and on random sensors. Beside IAE-Net: FNO between the same E and D,
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from iaenet.cli.main import main as iaenet
 
+PLAYED = ("iaenet", "fno")  # models on the playground page
 RESOLUTIONS = (32, 64, 128, 256, 512, 1024, 2048)
 MODELS = {
     "iaenet": "",
@@ -43,10 +44,12 @@ def main(folder: Path, samples: int = 720, length: str = "--budget '12s cpu'") -
     run(f"certify {folder}/published")
     pages = " ".join(f"{folder}/{name}" for name in MODELS)
     run(f'report {pages} --out {folder}/report.html --picture {folder}/resolution.png --title "Trained on 256 points"')
+    played = " ".join(f"{folder}/{name}" for name in PLAYED)
+    run(f'play {played} --out {folder}/playground.html --title "Burgers, trained on 256 points"')
     found = {name: _errors(folder / name) for name in MODELS}
     print("\nMean relative error on test samples, all models trained on 256 points only")
     print(_table(found))
-    print(f"{time.monotonic() - begin:.0f} seconds in all. Open {folder}/report.html")
+    print(f"{time.monotonic() - begin:.0f} seconds in all. Open {folder}/report.html and {folder}/playground.html")
     return found
 
 

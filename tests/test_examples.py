@@ -69,18 +69,21 @@ def test_custom_branch():
     assert abs(found[500] - found[129]) < 0.2 * found[129]
 
 
+@pytest.mark.slow
 def test_demo(tmp_path, capsys, monkeypatch):
     """The same commands on few samples; what the trained models promise is shown by `make demo`."""
     monkeypatch.setattr(demo, "RESOLUTIONS", (128, 256, 512))
+    monkeypatch.setattr(demo, "PLAYED", ("iaenet",))
     monkeypatch.setitem(demo.MODELS, "iaenet", TINY)
     monkeypatch.setitem(demo.MODELS, "fno", "--model.width 8 --model.modes 4")
     found = demo.main(tmp_path, samples=24, length="--epochs 1")
     assert set(found["iaenet"]) == {"128", "256", "512", "256 random points"}
     assert set(found["deeponet"]) == {"256"}
     text = capsys.readouterr().out
-    assert text.count("$ iaenet") == 1 + 2 * 4 + 2 + 1
+    assert text.count("$ iaenet") == 1 + 2 * 4 + 2 + 1 + 1
     assert (tmp_path / "report.html").stat().st_size > 100_000
     assert (tmp_path / "resolution.png").read_bytes()[:4] == b"\x89PNG"
+    assert (tmp_path / "playground.html").stat().st_size > 4_000_000
 
 
 @pytest.mark.parametrize("script", sorted((EXAMPLES / "slurm").glob("*.sbatch")), ids=lambda script: script.name)
@@ -110,6 +113,7 @@ def test_own_loop():
     assert own_loop.main(epochs=12) < 0.3
 
 
+@pytest.mark.slow
 def test_fine_tuning(tmp_path):
     found = fine_tuning.main(tmp_path, samples=100, epochs=6)
     assert found["fine-tuned"] < min(found["base"], found["20 samples alone"])

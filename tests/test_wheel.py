@@ -18,6 +18,8 @@ train --data burgers.h5 --resolution 32 --epochs 1 --model.width 8 --model.block
 evaluate run
 predict run --input burgers.h5 --output predicted.h5 --at 48
 report run
+export run
+play run
 reproduce --list
 reproduce burgers1 --preset smoke
 """
@@ -53,6 +55,8 @@ def test_commands_of_the_wheel_in_an_empty_folder(tmp_path):
     for path in (
         "run/evaluation/errors.png",
         "run/report.html",
+        "run/model.onnx",
+        "run/playground.html",
         "predicted.h5",
         "reproduced/results-smoke/burgers1.html",
     ):

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from iaenet.evaluation.certify import certify
     from iaenet.evaluation.evaluate import evaluate
     from iaenet.evaluation.predict import predict
+    from iaenet.exporting.exported import Exported, load_exported
+    from iaenet.exporting.write import export
     from iaenet.functions.derivatives import differentiable, gradient, laplacian
     from iaenet.functions.discretization import Discretization
     from iaenet.functions.field import Field
@@ -57,6 +59,7 @@ _HOME = {
     "Dataset": "data.dataset",
     "Discretization": "functions.discretization",
     "DivergedError": "errors",
+    "Exported": "exporting.exported",
     "Field": "functions.field",
     "Fourier": "nn.branches",
     "FunctionToVector": "models.heads",
@@ -83,6 +86,7 @@ _HOME = {
     "collate": "training.batches",
     "differentiable": "functions.derivatives",
     "evaluate": "evaluation.evaluate",
+    "export": "exporting.write",
     "fit": "training.fit",
     "from_arrays": "data.array_pairs",
     "from_xarray": "data.formats.labelled_data",
@@ -94,6 +98,7 @@ _HOME = {
     "load": "training.fit",
     "load_calibration": "evaluation.calibration",
     "load_dataset": "data.dataset",
+    "load_exported": "exporting.exported",
     "predict": "evaluation.predict",
     "predict_files": "reports.predict_files",
     "predict_many": "reports.predict_many",
@@ -120,6 +125,7 @@ __all__ = [
     "Dataset",
     "Discretization",
     "DivergedError",
+    "Exported",
     "Field",
     "Fourier",
     "FunctionToVector",
@@ -146,6 +152,7 @@ __all__ = [
     "collate",
     "differentiable",
     "evaluate",
+    "export",
     "fit",
     "from_arrays",
     "from_xarray",
@@ -157,6 +164,7 @@ __all__ = [
     "load",
     "load_calibration",
     "load_dataset",
+    "load_exported",
     "predict",
     "predict_files",
     "predict_many",

@@ -55,8 +55,9 @@ def test_every_table_has_its_document_and_pages(everything, name):
     assert result["machine"]["torch"]
     assert (out / f"{name}.md").read_text().startswith(f"# {table.title}\n\n- ")
     html = (out / f"{name}.html").read_text()
-    drawn = (table.kind != "summary") + (table.kind == "errors")  # the figure, and samples of the reference row
-    assert html.count("data:image/png;base64,") == drawn
+    pictures = html.count("data:image/png;base64,")  # samples of the reference row, and figures that are no charts
+    assert pictures >= (table.kind == "errors")
+    assert bool(pictures or '<div class="charts">' in html) == (table.kind != "summary")
     if table.kind != "errors":
         return
     sizes = table.preset("smoke")
@@ -173,6 +174,7 @@ def test_killed_and_continued_is_as_never_stopped(small, tmp_path):
     assert figures(read(tmp_path / "results-smoke" / "burgers1.json")) == figures(whole)
 
 
+@pytest.mark.slow
 def test_rows_side_by_side_are_as_one_after_the_other(small, tmp_path):
     table = yaml.safe_load((small / "burgers1.yaml").read_text())
     write_table(small, table | {"presets": {"smoke": {"length": {"epochs": 1}}}})
@@ -187,6 +189,7 @@ def test_rows_side_by_side_are_as_one_after_the_other(small, tmp_path):
     assert max(done for done, _, note in shown if not note.startswith("generating")) > 0
 
 
+@pytest.mark.slow
 def test_an_error_in_a_row_beside_others_is_said(small, tmp_path, capsys):
     table = yaml.safe_load((small / "burgers1.yaml").read_text())
     table["rows"]["IAE-Net (ours)"]["model"]["skips"] = "some"
@@ -259,7 +262,7 @@ def test_the_committed_list_is_what_the_command_writes(tmp_path):
     assert (tmp_path / "README.md").read_text() == folders.readme.read_text()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sorted(path.stem for path in (COMMITTED / "results").glob("*.json")))
 def test_committed_pages_are_what_the_command_writes_and_say_what_measured_them(name, tmp_path):
     result = read(COMMITTED / "results" / f"{name}.json")
     write_pages(result, tmp_path, COMMITTED / "results" / f"{name}-samples.png")
@@ -276,7 +279,8 @@ def test_tables_come_with_the_package_and_results_stay_in_the_working_folder(tmp
     assert main(["reproduce", "--list"]) == 0
     listed = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in listed] == NAMES
-    assert listed[2].endswith("Burgers' equation, viscosity 0.1, 1000 training samples")
+    line = next(line for line in listed if line.split()[0] == "burgers1")
+    assert line.endswith("Burgers' equation, viscosity 0.1, 1000 training samples")
     assert list(tmp_path.iterdir()) == []
     assert main([*command("burgers1")]) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["reproduced"]

@@ -65,6 +65,7 @@ def test_a_linear_map_is_known_as_one():
     assert facts.linear_residual > 0.5
 
 
+@pytest.mark.slow
 def test_every_candidate_can_be_trained_and_the_choice_is_written_down(tmp_path):
     pairs = images(lambda x, a, b: torch.sign((x[:, 0] - a) * (x[:, 1] - b)))
     fit("iaenet", pairs, tmp_path / "run", budget="8s cpu", threads=1, save_seconds=1e9)

@@ -160,6 +160,7 @@ def test_a_signal_to_one_stops_all_at_the_same_step(file, tmp_path, whole):
 # ------------------------------------------------------------------ one folder
 
 
+@pytest.mark.slow
 def test_only_the_first_rank_has_the_lock(file, tmp_path):
     run = tmp_path / "run"
     first = Together(tmp_path, *arguments(file, run, "--save_seconds", 0, epochs=300))

@@ -15,7 +15,7 @@ from iaenet.data.problems.problem import Channel
 from iaenet.models.base import Accepts
 from iaenet.models.operator import Operator
 from iaenet.training.checkpoint import SUMS, load_checkpoint, save_checkpoint
-from iaenet.training.fit import _split
+from iaenet.training.prepare import split_data
 from iaenet.training.run_folder import RunFolder
 from tests.trainings import TINY, Dropping, outcome, waves
 
@@ -117,7 +117,7 @@ def test_the_configuration_is_kept_as_resolved(made, file):
 
 
 def test_training_never_sees_test_or_validation(file):
-    pairs, held, _ = _split(file, None, None)
+    pairs, held, _ = split_data(file, None, None)
     data = iaenet.load_dataset(file)
     assert [pairs.entry(i).split for i in range(len(pairs))] == ["train"] * 14
     assert [held.entry(i).split for i in range(len(held))] == ["validation"] * 3
@@ -129,7 +129,7 @@ def test_without_validation_samples_some_records_are_held_back(tmp_path, records
     path = tmp_path / "a.h5"
     splits = ["test"] * 4 + ["train"] * 8
     write_dataset(path, waves(12), splits=splits, records=records, **CHANNELS)
-    pairs, held, _ = _split(path, None, None)
+    pairs, held, _ = split_data(path, None, None)
     entries = [[part.entry(i) for i in range(len(part))] for part in (pairs, held)]
     assert {entry.split for part in entries for entry in part} == {"train"}
     kept, away = ({entry.record for entry in part} for part in entries)

@@ -114,8 +114,8 @@ def add_device_option(parser: Any) -> None:
 
 
 def check_run(run: str) -> None:
-    """Refuse a folder that is no training run, nor one of several members."""
-    if not (Path(run, "checkpoints").is_dir() or Path(run, "member-0", "checkpoints").is_dir()):
+    """Refuse a folder that is no training run, nor one of several members; a file may be a saved model."""
+    if not (Path(run).is_file() or Path(run, "checkpoints").is_dir() or Path(run, "member-0", "checkpoints").is_dir()):
         raise InvalidInputError(f"{run} is no training run; `iaenet train` makes one")
 
 

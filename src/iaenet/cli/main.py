@@ -21,6 +21,8 @@ COMMANDS = {
     "certify": "does a trained model give the same function on every discretization?",
     "calibrate": "bands around predictions that hold as much of the truth as they say",
     "predict": "apply a trained model to files of yours, at any points",
+    "export": "a trained model as one ONNX or PyTorch file, for other programs",
+    "play": "one HTML page on which trained models can be played with",
     "report": "one HTML page about training runs, with tables and pictures",
     "reproduce": "the published tables, trained and scored here",
 }

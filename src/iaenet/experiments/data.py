@@ -75,7 +75,9 @@ class Material:
             return operator
         bring = self.bring
 
-        def brought(field: Field, at: Discretization | None = None) -> Field:
+        def brought(field: Any, at: Any = None) -> Any:
+            if isinstance(field, list):
+                return [brought(one, None if at is None else at[i]) for i, one in enumerate(field)]
             target = field.discretization if at is None else at
             if self.on_arrays:
                 return interpolate(operator(bring(field)), target)

@@ -108,7 +108,7 @@ def _error_tables(result: Result) -> list[Grid]:
                 figure_text(known),
                 DASH if row["published_ratio"] is None else ratio_text(row["published_ratio"]),
                 count_text(row["parameters"]),
-                str(row["epochs"]),
+                DASH if row["epochs"] is None else f"{row['epochs']:g}",
                 f"{sum(seconds) / len(seconds):.0f}" if seconds else DASH,
                 f"{row['rate']:g}",
                 trials_text(row.get("trials", 0), len(row["tried"]) + len((row.get("choice") or {}).get("trials", ()))),
@@ -186,15 +186,7 @@ def facts(result: Result) -> list[str]:
         trained = ", ".join(result["training"])
         found.append(f"Samples: {samples}; trained at resolution {trained}; the same for every row.")
     if result.get("budget_seconds"):
-        found.append(
-            f"Every row is trained for {result['budget_seconds']:g} seconds of a processor, set-up and validation "
-            "included, at the learning rate that did best on the validation samples in short trials. The best epoch is "
-            "that of the lowest validation error."
-        )
-        found.append(
-            "Trials: trainings that were compared to find a row's settings, by hand (to the nearest ten, before a plus "
-            "sign) and by the command: of learning rates, and of networks for IAE-Net (ours), within its seconds."
-        )
+        found += _how_long(result)
     if "parts" in result:
         found.append(f"Made of {', '.join(dict.fromkeys(result['parts'].values()))}.")
     found.append(
@@ -202,6 +194,24 @@ def facts(result: Result) -> list[str]:
         f"{machine['torch']}."
     )
     return found
+
+
+def _how_long(result: Result) -> list[str]:
+    seconds = f"{result['budget_seconds']:g} seconds"
+    trials = "Trials: trainings that were compared to find a row's settings"
+    by_hand = f"{trials}, by hand (to the nearest ten, before a plus sign) "
+    if result.get("clock") != "processor":  # measured before trainings had a budget of their own
+        return [
+            f"Every row gets the epochs that {seconds} of training pay for, at the learning rate that did best on the "
+            "validation samples in short trials. Seconds in the table are by the clock, with whatever else the machine "
+            "was doing. The best epoch is that of the lowest validation error.",
+            f"{by_hand}and of learning rates.",
+        ]
+    return [
+        f"Every row is trained for {seconds} of a processor, set-up and validation included, at the learning rate that "
+        "did best on the validation samples in short trials. The best epoch is that of the lowest validation error.",
+        f"{by_hand}and by the command: of learning rates, and of networks for IAE-Net (ours), within its seconds.",
+    ]
 
 
 def notes_of(result: Result) -> list[str]:

@@ -24,6 +24,7 @@ def collected(
         "training": [str(resolution) for resolution in sizes.training],
         "samples": dict(zip(("training", "validation", "test"), sizes.samples, strict=True)),
         "budget_seconds": sizes.length.budget or None,
+        "clock": "processor",
         "published": _published(table, figures),
         "changes": sizes.changes,
     }
@@ -101,7 +102,7 @@ def _row(
         "rate": first["rate"],
         "tried": first["tried"],
         "choice": first.get("choice"),
-        "epochs": first["epochs"],
+        "epochs": first.get("epochs"),
         "seeds": [
             {
                 name: outcome[name]

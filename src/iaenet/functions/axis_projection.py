@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from iaenet.functions.basis import Cardinal
-from iaenet.functions.projection import PERIOD, SCATTERED, Projection, distinct, trigonometric
+from iaenet.functions.projection import PERIOD, SCATTERED, Projection, distinct, ranks, trigonometric
 
 
 def uniform_nodes(size: int, periodic: bool) -> Tensor:
@@ -100,15 +100,24 @@ def regularity(x: Tensor, periodic: bool) -> Tensor:
     >>> regularity(x, False).item(), round(regularity(x**2, False).item(), 2)
     (1.0, 0.71)
     """
-    # Points that coincide are one; where the number of points is free, that cannot be known.
-    nodes = torch.sort(x).values if torch.compiler.is_compiling() else torch.unique(x)
+    if torch.compiler.is_compiling():
+        return _free_regularity(x, periodic)
+    nodes = torch.unique(x)
     gaps = torch.cat([nodes, nodes[:1] + 1] if periodic else [nodes]).diff()
     ratio = torch.minimum(gaps[1:], gaps[:-1]) / torch.maximum(gaps[1:], gaps[:-1])
-    return (
-        torch.nan_to_num(ratio, nan=1.0)
-        .sum()
-        .add(1e-12)
-        .div(ratio.shape[0] + 1e-12)
-        .round(decimals=9)
-        .clamp_min(SCATTERED)
-    )
+    return _mean(torch.nan_to_num(ratio, nan=1.0).sum(), ratio.shape[0])
+
+
+def _free_regularity(x: Tensor, periodic: bool) -> Tensor:
+    """`regularity` where the number of points is free: gaps after the last distinct one do not count."""
+    ordered, owner, _ = ranks(x)
+    nodes = torch.cat([ordered, ordered[:1]]).scatter(0, owner, ordered)
+    place = torch.arange(1, x.shape[0] + 1, device=x.device)
+    gaps = torch.where(place == owner[-1] + 1, nodes[:1] + 1, nodes[1:]) - nodes[:-1] if periodic else nodes.diff()
+    count = owner[-1] + int(periodic) - 1  # pairs of neighbouring gaps
+    ratio = torch.minimum(gaps[1:], gaps[:-1]) / torch.maximum(gaps[1:], gaps[:-1])
+    return _mean(torch.where(place[:-1] <= count, ratio, torch.zeros_like(ratio)).sum(), count.clamp_min(0))
+
+
+def _mean(total: Tensor, count: Tensor | int) -> Tensor:
+    return total.add(1e-12).div(count + 1e-12).round(decimals=9).clamp_min(SCATTERED)

@@ -235,10 +235,9 @@ class Discretization:
         """Weights along each axis of a tensor grid; their outer product is `weights`."""
         if self.axes is None:
             raise InvalidInputError(f"{self} has no axes")
-        box = self.bounds.tolist()
         return tuple(
             _tensor(quadrature.trapezoid(axis.cpu().numpy(), low, high, wraps)).to(axis.device)
-            for axis, (low, high), wraps in zip(self.axes, box, self.periodic, strict=True)
+            for axis, (low, high), wraps in zip(self.axes, self.bounds.tolist(), self.periodic, strict=True)
         )
 
     @cached_property

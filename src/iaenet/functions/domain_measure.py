@@ -15,6 +15,7 @@ from scipy.special import roots_jacobi
 from torch import Tensor
 
 from iaenet.functions.projection import Projection, chunks, products
+from iaenet.functions.quadrature import Array
 
 GAUSS = {2: 16, 3: 4}  # points along a facet: exact for four waves along a segment, for one along a triangle
 
@@ -29,7 +30,7 @@ def boundary_moments(projection: Projection, corners: Tensor) -> Tensor:
     [0.25, 0.0, 0.2251]
     """
     d = corners.shape[-1]
-    at, share = (part.to(corners) for part in _rule(d))
+    at, share = (torch.from_numpy(part).to(corners) for part in _rule(d))
     points = torch.einsum("qk,fkd->fqd", at, corners)
     size = outward(corners)[:, None] * share  # n_1 ds
     points, size = points.flatten(0, 1), size.flatten()
@@ -70,14 +71,14 @@ def _integral(projection: Projection, x: Tensor) -> Tensor:
 
 
 @lru_cache(maxsize=4)
-def _rule(d: int) -> tuple[Tensor, Tensor]:
+def _rule(d: int) -> tuple[Array, Array]:  # no tensors: one made as a program is traced must not be kept
     """Barycentric coordinates `(q, d)` of points on a facet and their shares `(q,)`, a product of Gauss rules."""
     t, w = roots_jacobi(GAUSS[d], 0, 0)
     t, w = (t + 1) / 2, w / 2
     if d == 2:
-        return torch.from_numpy(np.stack([1 - t, t], axis=1)), torch.from_numpy(w)
+        return np.stack([1 - t, t], axis=1), np.asarray(w)
     s, v = roots_jacobi(GAUSS[d], 1, 0)
     s, v = (s + 1) / 2, v / v.sum()
     first, second = (part.ravel() for part in np.meshgrid(s, t, indexing="ij"))
     at = np.stack([(1 - first) * (1 - second), first, (1 - first) * second], axis=1)
-    return torch.from_numpy(at), torch.from_numpy(np.outer(v, w).ravel())
+    return at, np.outer(v, w).ravel()

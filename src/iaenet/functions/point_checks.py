@@ -1,13 +1,12 @@
 """What points, weights and boxes must be: refused with what is wrong, where, and what to do."""
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
-from numpy.typing import ArrayLike
-from torch import Tensor
+from numpy.typing import ArrayLike, NDArray
 
 from iaenet.errors import InvalidInputError
 from iaenet.functions.quadrature import Array, Index
@@ -32,9 +31,7 @@ def checked_weights(weights: ArrayLike, n: int) -> Array:
 
 def finite_numbers(given: Any, name: str, ndim: int) -> Array:
     """A finite float64 array of `ndim` dimensions, or an error that says what is wrong and where."""
-    if isinstance(given, Tensor):
-        given = given.detach().cpu().numpy()
-    array = np.asarray(given)
+    array = as_array(given)
     if array.dtype.kind not in "fiub":
         raise InvalidInputError(f"{name} must be real numbers, got {array.dtype}")
     if array.ndim != ndim or array.size == 0:
@@ -114,7 +111,7 @@ def checked_axes(
 
 def checked_cells(cells: ArrayLike, n: int, d: int) -> Index:
     """Simplices `(e, k + 1)` that name some of n points in d dimensions."""
-    index = cells.detach().cpu().numpy() if isinstance(cells, Tensor) else np.asarray(cells)
+    index = as_array(cells)
     if index.ndim != 2 or index.dtype.kind not in "iu" or not 2 <= index.shape[1] <= d + 1:
         raise InvalidInputError(
             f"cells must be whole numbers of shape (cells, 2 to {d + 1}), got {index.dtype} {index.shape}"
@@ -126,10 +123,16 @@ def checked_cells(cells: ArrayLike, n: int, d: int) -> Index:
     return index.astype(np.int64)
 
 
-def is_uniform(axis: Tensor, low: float, high: float, wraps: bool) -> bool:
+def is_uniform(axis: Any, low: float, high: float, wraps: bool) -> bool:
     """Whether coordinates `(n,)` are `i / n` of a period, or `i / (n - 1)` of a closed axis, up to 1e-9 of it."""
     n = len(axis)
     if n == 1 and not wraps:
         return False
-    wanted = torch.arange(n, dtype=axis.dtype, device=axis.device) / (n if wraps else n - 1)
-    return bool(((axis - low) / (high - low) - wanted).abs().max() <= 1e-9)
+    wanted = np.arange(n) / (n if wraps else n - 1)
+    return bool(np.abs((as_array(axis) - low) / (high - low) - wanted).max() <= 1e-9)
+
+
+def as_array(given: Any) -> NDArray[Any]:
+    """Numbers or a tensor as an array; PyTorch need not be there, and then no tensor is."""
+    torch = sys.modules.get("torch")
+    return given.detach().cpu().numpy() if torch and isinstance(given, torch.Tensor) else np.asarray(given)

@@ -182,12 +182,24 @@ def distinct(points: Tensor, weights: Tensor) -> Tensor:
     >>> distinct(torch.tensor([[0.1], [0.3], [0.1]]), torch.tensor([1.0, 2.0, 3.0])).tolist()
     [4.0, 2.0]
     """
-    if torch.compiler.is_compiling():  # the number of points is free: how many are distinct cannot be known
-        return weights
     # A number for each point, which two points share only if they coincide: quicker to sort than rows.
     mark = points.double() @ torch.tensor([math.sqrt(2 + 3 * i) for i in range(points.shape[1])]).to(points).double()
+    if torch.compiler.is_compiling():  # the number of points is free: zeros stand for those that are others again
+        _, owner, order = ranks(mark)
+        return torch.zeros_like(weights).scatter_add(0, owner, weights[order])
     _, owner = torch.unique(mark, return_inverse=True)
     return weights.new_zeros(int(owner.max()) + 1).index_add_(0, owner, weights)
+
+
+def ranks(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Numbers `(n,)` in order, which of the distinct ones each is, and where it was.
+
+    >>> [found.tolist() for found in ranks(torch.tensor([0.5, 0.1, 0.5]))][:2]
+    [[0.10000000149011612, 0.5, 0.5], [0, 1, 1]]
+    """
+    ordered, order = torch.sort(x)
+    new = torch.cat([torch.zeros_like(order[:1]), (ordered[1:] != ordered[:-1]).to(order)])
+    return ordered, torch.cumsum(new, 0), order
 
 
 def apply_axes(matrices: Sequence[Tensor], values: Tensor) -> Tensor:

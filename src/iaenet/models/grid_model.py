@@ -132,7 +132,7 @@ class GridModel(Model):
     def coordinates(self, harmonics: int, like: Tensor) -> Tensor:
         """Coordinates of the nodes as features, `(b, s, f)`."""
         features = coordinate_features(self.latent.coordinates, self.periodic, harmonics)
-        return features.to(like).expand(len(like), -1, -1)
+        return features.to(like)[None].expand(like.shape[0], -1, -1)
 
     def _inside(self, latent: Tensor) -> Tensor:
         with nullcontext() if self.autocast else full_precision(latent):

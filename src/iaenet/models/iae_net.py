@@ -270,7 +270,7 @@ class IAENet(GridModel):
 
 def with_channel(values: Tensor, function: Tensor) -> Tensor:
     """A function `(s, 1)` as one more channel of values `(b, s, c)`."""
-    return torch.cat([values, function.to(values).expand(len(values), -1, -1)], dim=-1)
+    return torch.cat([values, function.to(values)[None].expand(values.shape[0], -1, -1)], dim=-1)
 
 
 def _default(grid: Grid) -> list[Branch]:

@@ -12,11 +12,12 @@ class PointModel(nn.Module):
     """`g(y) = D N E f` of values `(b, n, c)` at points `(n, d)` of the unit box, at query points `(m, d)` of it.
 
     The numbers n and m are free. E is the projection of points whatever they are, with `weights (n,)`, equal ones if
-    none are given. A head sees the input at the query points as its projection there and what the projection leaves at
-    the nearest point, which is exact where points coincide. Where the network is told of the domain,
-    `boundary (f, k, d)` has the corners of the facets (segments, triangles) around it in the unit box, as
-    `boundary_corners` gives them; f is free. Without facets the boundary is that of the box, and the domain what the
-    weights say.
+    none are given, unless the function on the latent grid is given as `latent (b, s, c)`. A head sees the input at the
+    query points as its projection there and what the projection leaves, interpolated from the points `near (m, t)` with
+    `shares (m, t)`, as `iaenet.functions.taps` has them; from the nearest point if these are not given. Where the
+    network is told of the domain, `boundary (f, k, d)` has the corners of the facets (segments, triangles) around it in
+    the unit box, as `boundary_corners` gives them; f is free. Without facets the boundary is that of the box, and the
+    domain what the weights say.
 
     >>> model = PointModel(IAENet.from_preset("small", in_channels=1, out_channels=1, dim=2))
     >>> x, y = torch.rand(300, 2, dtype=torch.float64), torch.rand(5, 2, dtype=torch.float64)
@@ -39,18 +40,26 @@ class PointModel(nn.Module):
         query: Tensor,
         weights: Tensor | None = None,
         boundary: Tensor | None = None,
+        near: Tensor | None = None,
+        shares: Tensor | None = None,
+        latent: Tensor | None = None,
     ) -> Tensor:
         """Values `(b, n, c)` -> `(b, m, c')`."""
         network = self.network
         share = torch.full_like(points[:, 0], 1.0 / points.shape[0]) if weights is None else weights
-        latent = network.latent.project(points, share, values)
+        if latent is None:
+            latent = network.latent.project(points, share, values)
         found = network.on_grid(network.known(latent, points, share, boundary))
         if not isinstance(network, IAENet) or network.head is None:
             return network.latent.read(found, query)
-        rest = values - network.latent.read(latent, points)
-        nearest = torch.cdist(query, points, compute_mode="donot_use_mm_for_euclid_dist").argmin(dim=1)
-        there = network.latent.read(latent, query) + rest[:, nearest]
-        here = values
+        if near is None or shares is None:
+            near = torch.cdist(query, points, compute_mode="donot_use_mm_for_euclid_dist").argmin(dim=1, keepdim=True)
+            shares = torch.ones_like(query[:, :1])
+        on_grid = bool(network.blocks)  # else the input is interpolated as it is
+        rest = values - network.latent.read(latent, points) if on_grid else values
+        here, there = values, (rest[:, near] * shares[..., None].to(rest)).sum(dim=2)
+        if on_grid:
+            there = there + network.latent.read(latent, query)
         if "distance" in network.geometry:
             own, far = (distance_to(boundary, x, network.periodic) for x in (points, query))
             here, there = with_channel(here, own), with_channel(there, far)

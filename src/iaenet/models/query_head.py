@@ -82,4 +82,4 @@ class HeadLayer(nn.Module):
         return coordinate_features(points, self.periodic, self.harmonics).to(like)
 
     def _lift(self, values: Tensor, features: Tensor) -> Tensor:
-        return self.own(torch.cat([values, features.expand(len(values), -1, -1)], dim=-1))
+        return self.own(torch.cat([values, features[None].expand(values.shape[0], -1, -1)], dim=-1))

@@ -58,7 +58,7 @@ class AxiswiseEncoder(nn.Module):
     def latent(self, moments: Tensor) -> Tensor:
         """Latent values `(b, m, c)`, m the product of the latent grid."""
         v = self.axes[0].latent(moments)  # (b, m_2 ... m_d, m_1, c)
-        return v.transpose(1, 2).reshape(len(v), -1, v.shape[-1])
+        return v.transpose(1, 2).reshape(v.shape[0], -1, v.shape[-1])
 
     def forward(self, values: Tensor, sites: Sites) -> Tensor:
         """Values `(b, n, c)` -> latent values `(b, m, c)`."""

@@ -36,7 +36,7 @@ class SpectralConvolution(nn.Module):
     def product(self, coefficients: Tensor) -> Tensor:
         """`R_k a_k` for every frequency: coefficients `(b, p, c)` -> `(b, q, c')`."""
         real, imag = to_complex(coefficients, self.modes, self.periodic)
-        b, c = len(real), real.shape[-1]
+        b, c = real.shape[0], real.shape[-1]
         stacked = torch.stack([real, imag]).reshape(2 * b, -1, c).transpose(0, 1)  # (k, 2 b, c)
         # Real and imaginary parts of R_k lie side by side in memory: one real product without copies of the weights.
         with full_precision(stacked):
@@ -87,7 +87,7 @@ def to_complex(coefficients: Tensor, modes: int, periodic: tuple[bool, ...]) -> 
     -1 .. -modes on the first axes, k >= 0 on the last. A closed axis has no sines: `a_{-k} = a_k`.
     """
     sizes = [2 * modes + 1 if wraps else modes + 1 for wraps in periodic]
-    real = coefficients.reshape(len(coefficients), *sizes, coefficients.shape[-1])
+    real = coefficients.reshape(coefficients.shape[0], *sizes, coefficients.shape[-1])
     imag = torch.zeros_like(real)
     half = math.sqrt(0.5)
     for axis in reversed(range(1, len(sizes) + 1)):

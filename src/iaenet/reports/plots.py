@@ -129,14 +129,14 @@ def draw_panels(rows: list[list[Panel]], names: list[str]) -> Any:
 def channels_shown(given: Parts, channels: Sequence[Channel]) -> list[tuple[Channel, Field, int]]:
     """Each channel with the field that it belongs to, and which of its channels it is; numbers are left to words."""
     places = [(part, c) for part in given.parts for c in range(part.channels)]
-    pairs = zip(channels, places, strict=True)
+    pairs = zip(channels, places, strict=False)  # ends of bands come after the channels, and are drawn as bands
     return [(channel, part, c) for channel, (part, c) in pairs if channel.function != SCALARS]
 
 
 def numbers_of(given: Parts) -> list[str]:
     """The numbers of a sample in words.
 
-    >>> import torch
+    >>> from iaenet.functions.sample import Sample
     >>> numbers_of(Sample({}, {"kappa": 2.5}))
     ['kappa 2.5']
     """

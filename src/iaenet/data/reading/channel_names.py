@@ -109,8 +109,8 @@ def _index(text: str, name: str) -> int | slice:
 def with_units(names: Sequence[str], units: Mapping[str, str] | None) -> tuple[Channel, ...]:
     """Channels with the units given for them, or for the array that they are part of.
 
-    >>> with_units(["p", "v[0]", "v[1]"], {"v": "m/s"})
-    (Channel(name='p', unit='1'), Channel(name='v[0]', unit='m/s'), Channel(name='v[1]', unit='m/s'))
+    >>> [(one.name, one.unit) for one in with_units(["p", "v[0]", "v[1]"], {"v": "m/s"})]
+    [('p', '1'), ('v[0]', 'm/s'), ('v[1]', 'm/s')]
     """
     known = dict(units or {})
     return tuple(Channel(name, known.get(name, known.get(name.split("[")[0], "1"))) for name in names)
