@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-slow lint bench docs dist web clean
+.PHONY: demo test test-slow lint bench docs dist web fuzz kills soak clean
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -50,6 +50,18 @@ dist: $(VENV)/.ready
 # Renews what the playground is made with, at the versions pinned there; only needed to change them.
 web:
 	$(PYTHON) tools/vendor_web.py
+
+# Attacks that take long: cases at every boundary, kills at random times, and all of it over and over.
+COUNT ?= 20000
+MINUTES ?= 30
+fuzz: $(VENV)/.ready
+	$(BIN)/python -m tests.attacks.fuzz --count $(COUNT)
+
+kills: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.kills --train 200 --generate 50
+
+soak: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.soak --minutes $(MINUTES)
 
 clean:
 	rm -rf $(VENV) build demo dist .cache .pytest_cache .mypy_cache .ruff_cache

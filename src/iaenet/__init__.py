@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from iaenet.functions.projection import Projection
     from iaenet.functions.sample import Sample
     from iaenet.models.base import Accepts, Model
+    from iaenet.models.check_model import check_model
     from iaenet.models.heads import FunctionToVector, VectorToFunction
     from iaenet.models.iae_net import IAENet
     from iaenet.models.operator import Operator
@@ -83,6 +84,7 @@ _HOME = {
     "branch": "nn.branches",
     "calibrate": "evaluation.calibration",
     "certify": "evaluation.certify",
+    "check_model": "models.check_model",
     "collate": "training.batches",
     "differentiable": "functions.derivatives",
     "evaluate": "evaluation.evaluate",
@@ -149,6 +151,7 @@ __all__ = [
     "branch",
     "calibrate",
     "certify",
+    "check_model",
     "collate",
     "differentiable",
     "evaluate",

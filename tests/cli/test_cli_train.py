@@ -134,7 +134,7 @@ DATA = ["--data", "waves.h5"]
         ([*DATA, "--content", "abc"], "content is .* needs abc"),
         ([*DATA, "--seed", "x"], "seed"),
         (["--config", "none.yaml"], "none.yaml"),
-        (["--config", "broken.yaml"], "Problems parsing config"),
+        (["--config", "broken.yaml"], "cannot be read as YAML: line 2"),
         (["--config", "key.yaml"], r"no option --optimiser\.name; it is called --optimizer\.name"),
         (["--config", "nested.yaml"], r"no option --optimizer\.learning_rate; it is called --optimizer\.lr"),
         (["--config", "type.yaml"], "epochs"),

@@ -90,7 +90,7 @@ def test_a_refusal_leaves_no_file(tmp_path):
             ["--out", "o.h5", "--inputs", "a", "--outputs", "a", "--window", "9"],
             "--window is no option of the format npz",
         ),
-        (["--out", "f.npz", "--inputs", "a", "--outputs", "a"], "among the files to read, which are never changed"),
+        (["--out", "f.npz", "--inputs", "a", "--outputs", "a"], "is, or is among, what is read"),
         (
             ["--out", "o.h5", "--inputs", "a", "--outputs", "a", "--train", "0.9"],
             "shares with sum 1, or numbers",

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from iaenet.cli.options import new_parser, whole_numbers
+from iaenet.cli.options import MOST_DRAWN, check_count, new_parser, whole_numbers
 from iaenet.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -44,9 +44,14 @@ def evaluate_command(arguments: list[str], progress: Callable[[str], Any]) -> st
         default=None,
         help="Steps of the roll-out along trajectories; 0 for none. Default: all, if the data have trajectories.",
     )
-    parser.add_argument("--samples", type=int, default=3, help="How many samples to draw. Default 3.")
+    parser.add_argument(
+        "--samples", type=int, default=3, help=f"How many samples to draw, at most {MOST_DRAWN}. Default 3."
+    )
     parser.add_argument("--batch_size", type=int, default=32, help="Most functions at a time. Default 32.")
     given = parser.parse_args(arguments)
+    check_count("samples", given.samples, MOST_DRAWN, least=0)
+    check_count("batch_size", given.batch_size)
+    check_count("random_points", given.random_points or 0, least=0)
 
     from iaenet.data.atomic import replacing
     from iaenet.evaluation.evaluate import evaluate

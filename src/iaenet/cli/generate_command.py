@@ -1,7 +1,6 @@
 """`iaenet generate PROBLEM`: make a data set."""
 
 import dataclasses
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
@@ -57,7 +56,6 @@ def _run(problem: Any, given: Any, command: list[str], progress: Callable[[str],
     from iaenet.data.generate import generate, unfinished_records
 
     out = Path(given.out)
-    signal.signal(signal.SIGTERM, _terminate)
     try:
         generate(
             problem,
@@ -78,10 +76,6 @@ def _run(problem: Any, given: Any, command: list[str], progress: Callable[[str],
     made = load_dataset(out)
     counts = ", ".join(f"{count} {split}" for split, count in made.splits.items())
     return f"{out}: {made.samples} samples ({counts}), content sha256 {made.content_hash}"
-
-
-def _terminate(number: int, _frame: object) -> None:
-    raise SystemExit(128 + number)  # worker processes are ended on the way out
 
 
 def _add_common(parser: Any) -> None:

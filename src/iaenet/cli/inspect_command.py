@@ -1,11 +1,12 @@
 """`iaenet inspect FILE`: what is in a data file."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from iaenet.cli.options import new_parser
-from iaenet.data.atomic import check_folder
+from iaenet.cli.options import MOST_DRAWN, check_count, new_parser
+from iaenet.data.atomic import check_output
 from iaenet.data.reading.files import existing
 
 EXAMPLES = """  iaenet inspect burgers.h5
@@ -28,12 +29,16 @@ def inspect_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         default=None,
         help="PNG to draw, or none. Default: beside the file, with its name.",
     )
-    parser.add_argument("--samples", type=int, default=3, help="How many samples to draw. Default 3.")
+    parser.add_argument(
+        "--samples", type=int, default=3, help=f"How many samples to draw, at most {MOST_DRAWN}. Default 3."
+    )
     parser.add_argument("--statistics", type=bool, default=True, help="Whether to read all of it. Default true.")
     given = parser.parse_args(arguments)
     existing(given.file)
-    if given.picture not in (None, "none"):
-        check_folder(given.picture)
+    target = Path(given.picture or f"{os.path.splitext(given.file)[0]}.png")
+    if given.picture != "none" and not os.path.isdir(given.file):  # which is told below
+        check_count("samples", given.samples, MOST_DRAWN)
+        check_output(target, [given.file], "a PNG picture")
 
     from iaenet.data.dataset import load_dataset
     from iaenet.data.summary import summary
@@ -44,6 +49,5 @@ def inspect_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         return text
     from iaenet.reports.plots import picture
 
-    target = Path(given.picture) if given.picture else Path(given.file).with_suffix(".png")
     picture(dataset, target, given.samples)
     return f"{text}\npicture      {target}"

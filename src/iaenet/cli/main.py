@@ -1,14 +1,18 @@
 """The command `iaenet`."""
 
 import re
+import signal
 import sys
+import threading
 import warnings
 from argparse import ArgumentError
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 
 from iaenet.cli.display import Display
 from iaenet.errors import CorruptFileError, DivergedError, InvalidInputError, LostProcessError, no_such
+from iaenet.outside import check_name
 
 # NAME is the function NAME_command of the module NAME_command: it takes its arguments and a display, and gives the text
 # to print. It is imported when it is called, so that help is instant.
@@ -47,7 +51,11 @@ examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Exit code 0 if all went well, 2 after a mistake (one line says which), 130 after Ctrl-C."""
-    arguments = [_underscored(argument) for argument in (sys.argv[1:] if argv is None else argv)]
+    with terminable():
+        return _main([_underscored(argument) for argument in (sys.argv[1:] if argv is None else argv)])
+
+
+def _main(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(HELP.format(commands="\n".join(f"  {name:<10} {text}" for name, text in COMMANDS.items())), end="")
         return 0 if arguments else 2
@@ -60,6 +68,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _mistake(no_such("command", arguments[0], COMMANDS))
     warnings.filterwarnings("ignore", message="A worker stopped")  # workers that have grown large are replaced
     try:
+        for argument in arguments:
+            check_name(re.sub(r"\s", " ", argument), "an argument")
         with Display() as display:
             module = import_module(f"iaenet.cli.{arguments[0]}_command")
             text = getattr(module, f"{arguments[0]}_command")(arguments[1:], display)
@@ -72,23 +82,47 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _mistake(str(error))
     except OSError as error:
         return _mistake(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except MemoryError as error:
+        return _mistake(f"not enough memory for this: {str(error) or 'it was refused'}")
     except (DivergedError, LostProcessError) as error:
         _mistake(str(error))
         return 1
     except KeyboardInterrupt as error:
         print(str(error) or "Stopped.", file=sys.stderr)
         return 130
+    except RuntimeError as error:
+        if "allocate memory" not in str(error) and "out of memory" not in str(error):  # as PyTorch says it
+            raise
+        return _mistake(f"not enough memory for this: {error}")
     except SystemExit as error:
         if error.code == 143:  # SIGTERM
-            print(str(error), file=sys.stderr)
+            print(str(error) if str(error) != "143" else "Stopped.", file=sys.stderr)
             return 143
         raise
     return 0
 
 
 def _mistake(text: str) -> int:
-    print(f"iaenet: error: {' '.join(text.split())}", file=sys.stderr)
+    shown = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in " ".join(text.split()))
+    print(f"iaenet: error: {shown}", file=sys.stderr)
     return 2
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """SIGTERM ends a command with exit code 143, from its very start; a training then has its own way to end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)  # worker processes are ended, and unfinished files removed, on the way out
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _underscored(argument: str) -> str:

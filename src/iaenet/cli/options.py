@@ -2,11 +2,16 @@
 
 import re
 from argparse import Action, ArgumentTypeError, RawDescriptionHelpFormatter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Literal, NoReturn
 
 from jsonargparse import ArgumentParser, DefaultHelpFormatter
+
+from iaenet.errors import InvalidInputError
+from iaenet.outside import read_yaml
+
+MOST_DRAWN = 50  # samples in a picture: larger ones take minutes, and no viewer shows them
 
 
 class _Plain(RawDescriptionHelpFormatter, DefaultHelpFormatter):
@@ -37,6 +42,17 @@ class _Parser(ArgumentParser):
             elif near:
                 message = f"no option --{found[1]} (did you mean --{within}{dot}{near[0]}?)"
         super().error(message, ex)
+
+    def parse_args(self, args: Sequence[str], *rest: Any, **options: Any) -> Any:  # type: ignore[override]
+        """Parse the options, after a look at the files that they may be in."""
+        for i, argument in enumerate(args):
+            name, equals, value = argument.partition("=")
+            if name == "--config" and (equals or i + 1 < len(args)):
+                read_yaml(value if equals else args[i + 1])
+        try:
+            return super().parse_args(args, *rest, **options)
+        except RecursionError:
+            raise InvalidInputError("an option is nested too deeply") from None
 
 
 def new_parser(
@@ -111,6 +127,20 @@ def _row(given: Any, kind: type, wanted: str) -> tuple[Any, ...]:
         return tuple(kind(part.strip() if isinstance(part, str) else part) for part in parts)
     except (TypeError, ValueError):
         raise RefusedError(f"expected {wanted} with commas between them, got {given!r}") from None
+
+
+def check_count(option: str, value: int, most: int | None = None, least: int = 1) -> None:
+    """Refuse a number that is too small or too large.
+
+    >>> check_count("samples", 0)
+    Traceback (most recent call last):
+    ...
+    iaenet.errors.InvalidInputError: --samples must be at least 1, got 0
+    """
+    if value < least:
+        raise InvalidInputError(f"--{option} must be at least {least}, got {value}")
+    if most is not None and value > most:
+        raise InvalidInputError(f"--{option} must be at most {most}, got {value}")
 
 
 def field_texts(docstring: str, names: list[str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from iaenet.cli.evaluate_command import add_device_option, check_run
 from iaenet.cli.import_command import add_reader_option, check_source
 from iaenet.cli.options import RefusedError, add_pool_options, new_parser, whole_numbers
-from iaenet.data.atomic import check_folder
+from iaenet.data.atomic import apart, check_folder, check_output
 from iaenet.data.formats import FORMATS, format_names, format_of_store
 from iaenet.data.reading.files import existing
 from iaenet.data.reading.reader_options import options_of
@@ -112,8 +112,9 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
     for path in (given.at if isinstance(given.at, str) else None, given.boundary):
         if path is not None:
             existing(path)
-    for path in (given.output, *([given.picture] if given.picture else [])):
-        check_folder(path)
+    check_folder(given.output)
+    if given.picture:
+        check_output(given.picture, kind="a PNG picture")
 
     chosen = {option.name: given[option.name] for option in reading if option.name in given}
     if pattern or given.workers > 1 or given.backend or given.scheduler or _is_folder_of_arrays(given.input):
@@ -123,7 +124,9 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
     from iaenet.models.inference import use_device
     from iaenet.reports.predict_files import predict_files
     from iaenet.training.fit import load
+    from iaenet.training.run_folder import FILES
 
+    apart(given.output, [Path(given.run, name) for name in ("checkpoints", "data.h5", *FILES)])
     operator = load(given.run)
     place(operator, use_device(given.device))
     return predict_files(

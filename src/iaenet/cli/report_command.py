@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from iaenet.cli.options import new_parser
+from iaenet.data.atomic import check_output
 
 EXAMPLES = """  iaenet report burgers
   iaenet report iaenet fno deeponet --out comparison.html --title "Burgers, three models"
@@ -29,8 +30,10 @@ def report_command(arguments: list[str], progress: Callable[[str], Any]) -> str:
     parser.add_argument("--title", type=str | None, default=None, help="Title of the page. Default: the run's name.")
     given = parser.parse_args(arguments)
 
+    target = Path(given.out) if given.out else Path(given.runs[0]) / "report.html"
+    check_output(target, kind="a page")
+
     from iaenet.reports.html import write_report
 
-    target = Path(given.out) if given.out else Path(given.runs[0]) / "report.html"
     write_report(given.runs, target, given.title, given.picture)
     return f"report: {target}" + (f", {given.picture}" if given.picture else "")

@@ -1,6 +1,5 @@
 """`iaenet reproduce TABLE`: the published tables, measured here."""
 
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -70,7 +69,6 @@ def reproduce_command(arguments: list[str], progress: Callable[[str], Any]) -> s
     from iaenet.experiments.verdict import verdicts
 
     folders = Folders.of(Path(given.out), given.preset, Path(given.work) if given.work else None, tables)
-    signal.signal(signal.SIGTERM, _terminate)
     try:
         if given.check:
             show = progress("checking rows")
@@ -81,7 +79,3 @@ def reproduce_command(arguments: list[str], progress: Callable[[str], Any]) -> s
         raise KeyboardInterrupt(str(stopped) or STOPPED) from None
     lines = [f"{result['table']}: {verdicts(result)[0]}" for result in results]
     return "\n".join([*lines, f"written to {folders.results}; all tables: {folders.readme}"])
-
-
-def _terminate(number: int, _frame: object) -> None:
-    raise SystemExit(128 + number)  # worker processes are ended on the way out

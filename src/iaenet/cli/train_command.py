@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import tempfile
 from argparse import SUPPRESS
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from iaenet.cli.evaluate_command import add_device_option, check_run, recorded_d
 from iaenet.cli.import_command import add_import_options, check_source
 from iaenet.cli.options import field_texts, new_parser, value_of, whole_numbers, words
 from iaenet.errors import InvalidInputError
+from iaenet.outside import own_file, read_text, read_yaml
 from iaenet.training.config import OTHER_NAMES, PRESETS, TrainConfig
 from iaenet.training.loggers import make_logger
 from iaenet.typed import plain
@@ -114,10 +116,11 @@ def _run(given: Any, progress: Callable[[str], Any]) -> str:
 
     from iaenet.data.dataset import load_dataset
     from iaenet.models.registry import check_options
+    from iaenet.reports.documents import MetricsDocument
     from iaenet.training.fit import fit, starting_point
     from iaenet.training.run_folder import RunFolder
 
-    model = dict(given.model)
+    model = dict(given.model or {})
     if not isinstance(model.get("name"), str):
         raise InvalidInputError("model needs a name, as in `model: {name: iaenet}`")
     options = {key: value for key, value in model.items() if key != "name"}
@@ -139,7 +142,7 @@ def _run(given: Any, progress: Callable[[str], Any]) -> str:
     operator = fit(start, data, run, config=config, progress=progress, loggers=given.logger, **where)
     if not PartialState().is_main_process:
         return ""  # one of several processes speaks for all
-    best = RunFolder(run).read_json("metrics.json")["best"]
+    best = RunFolder(run).read_json("metrics.json", MetricsDocument)["best"]
     size = sum(parameter.numel() for parameter in operator.network.parameters())
     what = model["name"] if given["from"] is None else f"the model of {given['from']}"
     text = "\n".join([*notes, ""]) * bool(notes) + (
@@ -182,19 +185,33 @@ def _changes(given: Any, kind: Any) -> Any:
 
 def _imported(path: str, options: dict[str, Any], run: Path) -> tuple[str, list[str]]:
     """Bring files of any format into the run folder, and say what was assumed and left out."""
+    from iaenet.data.dataset import load_dataset
     from iaenet.data.import_files import import_data
     from iaenet.data.reading.inputs import format_of
+    from iaenet.training.run_folder import RunFolder
 
     options.setdefault("format", format_of(path))
+    kept = run / "data.h5"
+    if RunFolder(run).has("step") and kept.is_file():
+        # Nothing of a run is replaced once training has begun.
+        with tempfile.TemporaryDirectory(prefix=".import.", dir=run) as beside:
+            told = import_data(path=path, out=f"{beside}/data.h5", **options)
+            same = load_dataset(f"{beside}/data.h5").content_hash == load_dataset(kept).content_hash
+        if not same:
+            raise InvalidInputError(
+                f"{path} is no longer what {run} is trained on, which is kept in {kept}: `iaenet train --resume {run}` "
+                "resumes with that; or choose another folder"
+            )
+        return str(kept), told.splitlines()[1:]
     new = not run.exists()
     run.mkdir(parents=True, exist_ok=True)
     try:
-        told = import_data(path=path, out=str(run / "data.h5"), **options)
+        told = import_data(path=path, out=str(kept), **options)
     except BaseException:
         if new:
             run.rmdir()  # nothing was written there
         raise
-    return str(run / "data.h5"), told.splitlines()[1:]
+    return str(kept), told.splitlines()[1:]
 
 
 def _set_preset(parser: Any, name: object) -> None:
@@ -224,13 +241,8 @@ def _show_model(parser: Any, name: str) -> None:
 
 
 def _in_file(config: str | None, option: str) -> str | None:
-    """The value of an option in a YAML file; what is wrong with the file is said when it is read in full."""
-    import yaml
-
-    try:
-        found = yaml.safe_load(Path(config).read_text()) if config else None
-    except (OSError, ValueError, yaml.YAMLError):
-        return None
+    """The value of an option in a YAML file."""
+    found = read_yaml(config) if config else None
     return found.get(option) if isinstance(found, dict) else None
 
 
@@ -240,9 +252,9 @@ def _without(arguments: list[str], option: str) -> list[str]:
 
 
 def _config(run: str) -> Path:
-    path = Path(run) / "config.yaml"
-    if not path.is_file():
-        raise InvalidInputError(f"{run} is no training run: there is no {path}")
-    if re.search(r"^optimiser:", path.read_text(encoding="utf-8"), re.MULTILINE):
+    path = own_file(run, "config.yaml")
+    if path is None:
+        raise InvalidInputError(f"{run} is no training run: there is no {Path(run) / 'config.yaml'}")
+    if re.search(r"^optimiser:", read_text(path), re.MULTILINE):
         raise InvalidInputError(f"{run}: made by iaenet 0.1, which can resume it; train again with this version")
     return path

@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from iaenet.errors import InvalidInputError
 
 FORMAT = "iaenet data"
-VERSION = (
-    4  # 1, of iaenet 0.1, has neither cells nor rules, 2 no boundaries, 3 one function in each input; all are read
-)
+# 1, of iaenet 0.1, has neither cells nor rules, 2 no boundaries, 3 one function in each input; all are read.
+VERSION = 4
 PLAIN = 3  # the version of files whose inputs are one function each
 SPLITS = ("train", "validation", "test")
 # Version 1.10 is the oldest of HDF5 whose every structure has a checksum; all since then can read it.

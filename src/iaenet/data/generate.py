@@ -21,8 +21,11 @@ from iaenet.data.problems.problem import Problem
 from iaenet.data.records import decoded_record, encoded_record
 from iaenet.data.splits import split_sizes
 from iaenet.errors import InvalidInputError
+from iaenet.outside import check_size
 
 Progress = Callable[[int, int], None]
+MOST_SAMPLES = 10**7  # the plan of more takes minutes, and their index gigabytes
+NUMBERS = 8 * 8  # bytes for each point, at the least
 log = logging.getLogger(__name__)
 
 
@@ -72,6 +75,12 @@ def generate(
         raise InvalidInputError(f"resolutions must be one or more different numbers, got {resolutions}")
     if precision not in ("float32", "float64"):
         raise InvalidInputError(f"precision must be 'float32' or 'float64', got {precision!r}")
+    if samples > MOST_SAMPLES:
+        raise InvalidInputError(
+            f"samples must be at most {MOST_SAMPLES} in one file, got {samples}; make several files"
+        )
+    for resolution in resolutions:
+        check_size(f"resolution {resolution}", NUMBERS * max(resolution, 0) ** getattr(problem, "dim", 1))
     if seed < 0 or workers < 1:
         raise InvalidInputError(f"seed must be at least 0 and workers at least 1, got {seed} and {workers}")
     plan = allot(samples, problem.windows, splits)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from iaenet.data.atomic import check_output
 from iaenet.data.formats import DATA, FORMATS
 from iaenet.data.reading.bad_records import told
 from iaenet.data.reading.reader_options import parse_options
@@ -51,9 +52,8 @@ def import_data(
         raise InvalidInputError(no_such("format", format, [name for name in FORMATS if name != DATA]))
     chosen = parse_options(options)
     FORMATS[format].check(chosen)
-    target, source = Path(out).resolve(), Path(path).resolve()
-    if target == source or (source.is_dir() and target.exists() and source in target.parents):
-        raise InvalidInputError(f"{out}: is among the files to read, which are never changed; write elsewhere")
+    if Path(out).exists():
+        check_output(out, [path], "a data file of iaenet")
     from iaenet.data.file_writer import write_dataset  # not above: the command's help needs no PyTorch
 
     imported = FORMATS[format].load(path, chosen)

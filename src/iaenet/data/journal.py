@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from iaenet.data.file_format import to_bytes
 from iaenet.data.packing import Packed
 from iaenet.errors import CorruptFileError, InvalidInputError
+from iaenet.outside import document, regular_file
 
 _MAGIC = b"IAEJ"
 _START = struct.Struct("<4sIQ32s")
@@ -56,6 +57,10 @@ class Journal:
         except Timeout:
             raise InvalidInputError(f"{self.path}: another process is generating this file") from None
         try:
+            if self.path.exists():
+                with regular_file(self.path).open("rb") as found:
+                    if not _MAGIC.startswith(found.read(len(_MAGIC))):
+                        raise InvalidInputError(f"{self.path} is no file of ours; move it away")
             self._file: BinaryIO = open(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
             self._scan()
         except BaseException:
@@ -127,7 +132,11 @@ class Journal:
         content = self._file.read(head_size + body_size)
         if hashlib.sha256(content).digest() != digest:
             raise CorruptFileError(here)
-        return json.loads(content[:head_size]), content[head_size:]
+        try:
+            head = document(dict[str, Any], json.loads(content[:head_size]), here)
+        except (ValueError, RecursionError):
+            raise CorruptFileError(here) from None
+        return head, content[head_size:]
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -25,12 +25,14 @@ ONE_THREAD = dict.fromkeys(
 def pool(workers: int = 1, backend: Literal["dask"] | None = None, scheduler: str | None = None) -> Pool:
     """A function that gives `task(i)` for all i, in whatever order they are finished.
 
-    Work is never done in this process, even for one worker: its linear algebra may use several threads, and would round
-    differently. Dask workers use one thread each if they are started by `dask worker` as usual (by a nanny).
+    There are never more workers than the machine has use for. Work is never done in this process, even for one worker:
+    its linear algebra may use several threads, and would round differently. Dask workers use one thread each if they
+    are started by `dask worker` as usual (by a nanny).
 
     >>> sorted(pool(1)(abs, [-1, 2]))
     [1, 2]
     """
+    workers = min(workers, most_workers())
     if backend not in (None, "dask"):
         raise InvalidInputError(f"backend must be 'dask' or left out, got {backend!r}")
     if scheduler is not None and backend != "dask":
@@ -51,6 +53,15 @@ def pool(workers: int = 1, backend: Literal["dask"] | None = None, scheduler: st
             ) from None
 
     return results
+
+
+def most_workers() -> int:
+    """Processes that this machine can use at a time; a few more than cores do no harm.
+
+    >>> most_workers() >= 4
+    True
+    """
+    return max(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
 def _here(task: Callable[[Any], Any], numbers: Sequence[Any], workers: int) -> Iterator[Any]:

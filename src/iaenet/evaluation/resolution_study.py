@@ -13,6 +13,7 @@ from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field
 from iaenet.functions.interpolate import interpolate
+from iaenet.functions.point_checks import check_points
 from iaenet.functions.resample import random_subset, refined
 from iaenet.functions.seeds import stream
 from iaenet.models.base import Given, Pair
@@ -63,6 +64,8 @@ def study_cases(
     common = sorted(set.intersection(*(set(pairs) for pairs in found)))
     base = [pairs[max(common or pairs)] for pairs in found]
     grids = all(is_grid(given) for given, _ in base)
+    for resolution in resolutions or () if grids else ():
+        check_points((resolution,) * base[0][1].discretization.dim)
     if resolutions is None and len(common) <= 1:
         return _refined(base, common) if grids else _thinned(base, common, seed)
     if not common or not (grids or set(resolutions or ()) <= set(common)):

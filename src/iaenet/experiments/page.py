@@ -7,6 +7,7 @@ from typing import Any
 
 from iaenet.data.atomic import replacing
 from iaenet.experiments.figure import draw
+from iaenet.experiments.how_long import how_long
 from iaenet.experiments.result import Result
 from iaenet.experiments.table_charts import table_charts
 from iaenet.experiments.verdict import ratio_text, verdicts
@@ -63,7 +64,11 @@ def write_pages(result: Result, out: Path, samples: Path | None = None) -> None:
         facts=facts(result),
         notes=notes_of(result),
         charts=charts,
-        pictures=[(text, embedded(path)) for text, path in pictures.items() if not charts or text != _caption(result)],
+        pictures=[
+            (text, embedded(path.parent, path.name))
+            for text, path in pictures.items()
+            if not charts or text != _caption(result)
+        ],
     )
 
 
@@ -186,7 +191,7 @@ def facts(result: Result) -> list[str]:
         trained = ", ".join(result["training"])
         found.append(f"Samples: {samples}; trained at resolution {trained}; the same for every row.")
     if result.get("budget_seconds"):
-        found += _how_long(result)
+        found += how_long(result)
     if "parts" in result:
         found.append(f"Made of {', '.join(dict.fromkeys(result['parts'].values()))}.")
     found.append(
@@ -194,24 +199,6 @@ def facts(result: Result) -> list[str]:
         f"{machine['torch']}."
     )
     return found
-
-
-def _how_long(result: Result) -> list[str]:
-    seconds = f"{result['budget_seconds']:g} seconds"
-    trials = "Trials: trainings that were compared to find a row's settings"
-    by_hand = f"{trials}, by hand (to the nearest ten, before a plus sign) "
-    if result.get("clock") != "processor":  # measured before trainings had a budget of their own
-        return [
-            f"Every row gets the epochs that {seconds} of training pay for, at the learning rate that did best on the "
-            "validation samples in short trials. Seconds in the table are by the clock, with whatever else the machine "
-            "was doing. The best epoch is that of the lowest validation error.",
-            f"{by_hand}and of learning rates.",
-        ]
-    return [
-        f"Every row is trained for {seconds} of a processor, set-up and validation included, at the learning rate that "
-        "did best on the validation samples in short trials. The best epoch is that of the lowest validation error.",
-        f"{by_hand}and by the command: of learning rates, and of networks for IAE-Net (ours), within its seconds.",
-    ]
 
 
 def notes_of(result: Result) -> list[str]:

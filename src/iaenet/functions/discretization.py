@@ -16,9 +16,11 @@ from iaenet.functions import quadrature
 from iaenet.functions.alpha_shape import BOX
 from iaenet.functions.boundary import boundary_facets
 from iaenet.functions.devices import holds_float64
+from iaenet.functions.frozen import Frozen, as_index, as_tensor, check_parts
 from iaenet.functions.point_checks import Periodic as Periodic
 from iaenet.functions.point_checks import (
     check_inside,
+    check_points,
     checked_axes,
     checked_box,
     checked_cells,
@@ -27,7 +29,7 @@ from iaenet.functions.point_checks import (
     tight_box,
 )
 from iaenet.functions.point_weights import point_weights
-from iaenet.functions.quadrature import Array, Index
+from iaenet.functions.quadrature import Array
 
 Bounds = ArrayLike | Literal["tight"] | None
 
@@ -43,7 +45,7 @@ class _Points:
         return owner._from_points if instance is None else instance._coordinates
 
 
-class Discretization:
+class Discretization(Frozen):
     """Points `(n, d)` with weights `(n,)`: `int_Omega f(x) dx ~ sum_i w_i f(x_i)`.
 
     Made by `uniform`, `tensor_grid`, `points` or `mesh`. Coordinates and weights are kept in float64; a network
@@ -51,7 +53,7 @@ class Discretization:
 
     `rule` says how the weights were made (uniform, tensor grid, cells, monte-carlo, given or mesh), `domain` in a few
     words what they add up to, and `cells (e, k + 1)` are the simplices of a mesh or of a triangulated point set, else
-    None. `cache` is for what others compute once for this discretization; it is not copied or saved.
+    None. `cache` is not copied or saved.
 
     >>> grid = Discretization.uniform(5)
     >>> grid.points[:, 0].tolist(), grid.weights.tolist()
@@ -73,6 +75,7 @@ class Discretization:
         domain: str = "",
         boundary: tuple[Tensor, Tensor] | None = None,
     ) -> None:
+        check_parts(points, weights, bounds, cells)
         self._coordinates = points if points.requires_grad else points.detach().clone()  # (n, d)
         self.weights = weights.detach().clone()  # (n,)
         self.bounds = bounds.detach().clone()  # (d, 2)
@@ -83,7 +86,7 @@ class Discretization:
         self.cells = None if cells is None else cells.detach().clone()  # (e, k + 1)
         self.domain = domain
         self.given_boundary = boundary
-        self.cache: dict[Any, Any] = {}
+        self.freeze(self._coordinates, self.weights, self.bounds, *(self.axes or ()), self.cells)
 
     @classmethod
     def uniform(
@@ -95,6 +98,7 @@ class Discretization:
         [[0.0, 0.0], [0.0, 0.25], [0.0, 0.5], [0.0, 0.75], [1.0, 0.0]]
         """
         sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+        check_points(sizes)
         box, flags = checked_box(len(sizes), bounds, periodic)
         axes = []
         for axis, (size, (low, high), wraps) in enumerate(zip(sizes, box, flags, strict=True)):
@@ -112,6 +116,7 @@ class Discretization:
         [0.025, 0.25, 0.225]
         """
         arrays, box, flags = checked_axes(axes, bounds, periodic)
+        check_points([len(array) for array in arrays])
         return cls._grid(arrays, box, flags, "tensor grid")
 
     @classmethod
@@ -142,8 +147,8 @@ class Discretization:
         box, flags = checked_box(array.shape[1], tight_box(array) if isinstance(bounds, str) else bounds, periodic)
         check_inside(array, box)
         found, made, cells, words = point_weights(array, box, flags, weights, rule, domain)
-        at = points.double() if isinstance(points, Tensor) and points.requires_grad else _tensor(array)
-        return cls(at, _tensor(found), _tensor(box), flags, rule=made, cells=_index(cells), domain=words)
+        at = points.double() if isinstance(points, Tensor) and points.requires_grad else as_tensor(array)
+        return cls(at, as_tensor(found), as_tensor(box), flags, rule=made, cells=as_index(cells), domain=words)
 
     @classmethod
     def mesh(
@@ -161,9 +166,9 @@ class Discretization:
         index = checked_cells(cells, n, d)
         box, flags = checked_box(d, tight_box(array) if isinstance(bounds, str) else bounds, periodic)
         check_inside(array, box)
-        found = _tensor(quadrature.lumped_mass(array, index))
+        found = as_tensor(quadrature.lumped_mass(array, index))
         words = f"a mesh of {len(index)} cells"
-        return cls(_tensor(array), found, _tensor(box), flags, rule="mesh", cells=_index(index), domain=words)
+        return cls(as_tensor(array), found, as_tensor(box), flags, rule="mesh", cells=as_index(index), domain=words)
 
     @classmethod
     def _grid(cls, axes: list[Array], box: Array, flags: tuple[bool, ...], rule: str) -> "Discretization":
@@ -171,8 +176,8 @@ class Discretization:
         for axis, (low, high), wraps in zip(axes, box, flags, strict=True):
             weights = np.multiply.outer(weights, quadrature.trapezoid(axis, low, high, wraps))
         points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
-        tensors = tuple(_tensor(axis) for axis in axes)
-        return cls(_tensor(points), _tensor(weights.ravel()), _tensor(box), flags, tensors, rule=rule, domain=BOX)
+        tensors = tuple(as_tensor(axis) for axis in axes)
+        return cls(as_tensor(points), as_tensor(weights.ravel()), as_tensor(box), flags, tensors, rule=rule, domain=BOX)
 
     @property
     def n(self) -> int:
@@ -236,13 +241,18 @@ class Discretization:
         if self.axes is None:
             raise InvalidInputError(f"{self} has no axes")
         return tuple(
-            _tensor(quadrature.trapezoid(axis.cpu().numpy(), low, high, wraps)).to(axis.device)
+            as_tensor(quadrature.trapezoid(axis.cpu().numpy(), low, high, wraps)).to(axis.device)
             for axis, (low, high), wraps in zip(self.axes, self.bounds.tolist(), self.periodic, strict=True)
         )
 
-    @cached_property
+    @property
     def key(self) -> str:
         """Content hash: equal for discretizations with the same points, weights, cells and domain."""
+        _ = self.cache  # looks whether it was changed
+        return self._key
+
+    @cached_property
+    def _key(self) -> str:
         about = repr((self.shape, self.periodic, self.axes is None))
         about += secrets.token_hex(8) if self.points.requires_grad else ""  # a gradient is that of these points alone
         digest = hashlib.sha1(about.encode(), usedforsecurity=False)
@@ -281,20 +291,9 @@ class Discretization:
             boundary=None if facets is None else (facets[0].to(device), facets[1].to(device)),
         )
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "cache": {}}
-
     def __repr__(self) -> str:
         kind = "point set" if self.axes is None else "tensor grid"
         return f"Discretization({kind} {self.shape} in {self.dim}-D, periodic={self.periodic})"
 
 
 Axes = tuple[Tensor, ...]
-
-
-def _tensor(array: Array) -> Tensor:
-    return torch.from_numpy(np.array(array, dtype=np.float64, order="C"))
-
-
-def _index(cells: Index | None) -> Tensor | None:
-    return None if cells is None else torch.from_numpy(np.array(cells, dtype=np.int64, order="C"))

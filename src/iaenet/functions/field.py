@@ -12,6 +12,7 @@ from torch import Tensor
 
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
+from iaenet.functions.frozen import version
 
 
 class Parts:
@@ -124,7 +125,7 @@ class Field(Parts):
             )
         self.discretization = discretization
         self.values = values
-        self.cache: dict[object, Any] = {}  # small things that were made of this function, such as its projection
+        self.cache = {}
 
     @classmethod
     def unchecked(cls, discretization: Discretization, values: Tensor) -> "Field":
@@ -135,8 +136,23 @@ class Field(Parts):
         field.cache = {}
         return field
 
+    @property
+    def cache(self) -> dict[object, Any]:
+        """Small things that were made of this function, such as its projection; none of values that have changed."""
+        if version(self.values) != self._version:
+            self.cache = {}
+        return self._cache
+
+    @cache.setter
+    def cache(self, cache: dict[object, Any]) -> None:
+        self._cache, self._version = cache, version(self.values)
+
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "cache": {}}
+        return {"discretization": self.discretization, "values": self.values}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.cache = {}
 
     @property
     def parts(self) -> tuple["Field", ...]:

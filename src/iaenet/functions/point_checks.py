@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from iaenet.errors import InvalidInputError
 from iaenet.functions.quadrature import Array, Index
+from iaenet.outside import check_size
 
 Periodic = bool | Sequence[bool]
+COPIES = 4  # of points and weights while they are made and used
 
 
 def checked_weights(weights: ArrayLike, n: int) -> Array:
@@ -63,6 +65,18 @@ def checked_box(d: int, bounds: Any, periodic: Periodic) -> tuple[Array, tuple[b
             f"bounds {box.tolist()}: sides and volume are too large or too small for float64; measure in other units"
         )
     return box, flags
+
+
+def check_points(sizes: Sequence[int]) -> None:
+    """Refuse a grid whose points, weights and their copies do not fit the memory, before it is made.
+
+    >>> check_points((10**6, 10**6))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    iaenet.errors.InvalidInputError: a grid of 1000000 x 1000000 points: needs 128 TB of memory, ...
+    """
+    count = math.prod(max(int(size), 0) for size in sizes)
+    check_size(f"a grid of {' x '.join(map(str, sizes))} points", COPIES * 8 * (len(sizes) + 2) * count)
 
 
 def tight_box(points: Array) -> Array:

@@ -99,7 +99,9 @@ class GINO(GridModel):
         decoder: Sequence[int] = (64,),
     ) -> None:
         super().__init__(in_channels, out_channels, dim, periodic, grid)
-        spacings = [float(nodes[1]) for nodes in self.latent.nodes]
+        spacings = [
+            1 / (size if wraps else size - 1) for size, wraps in zip(self.latent.shape, self.periodic, strict=True)
+        ]
         self.radius = SPACINGS * max(spacings) if radius is None else float(radius)
         if self.radius < math.hypot(*spacings) / 2:
             raise InvalidInputError(

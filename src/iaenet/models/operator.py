@@ -2,11 +2,11 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 import iaenet
 from iaenet.errors import InvalidInputError
@@ -15,8 +15,10 @@ from iaenet.functions.normalizer import Normalizer
 from iaenet.functions.sample import Sample
 from iaenet.models.base import Given, as_given
 from iaenet.models.inference import infer
-from iaenet.models.registry import model_class, name_of
+from iaenet.models.operator_document import Metadata, OperatorDocument, build_again
+from iaenet.models.registry import name_of
 from iaenet.models.rollout import rollout
+from iaenet.outside import document
 
 FORMAT = 3  # of the document: networks of 0.1, which had none, are others under the same names
 FEW_SIZES = 16  # numbers of points that are listed one by one
@@ -91,23 +93,25 @@ class Operator(nn.Module):
         }
 
     @classmethod
-    def from_json(cls, document: dict[str, Any], network: nn.Module | None = None) -> "Operator":
-        """The operator of `to_json`, with a new network, or with yours if it is none of `iaenet.models`."""
-        if document.get("format") != FORMAT:
-            by = document.get("iaenet", "0.1")
+    def from_json(
+        cls, found: Any, network: nn.Module | None = None, weights: Mapping[str, Tensor] | None = None
+    ) -> "Operator":
+        """The operator of `to_json`, with a new network, or with yours if it is none of `iaenet.models`.
+
+        A network is made only if its weights have the shapes of `weights`, where these are given: a few bytes of
+        options may ask for any amount of memory.
+        """
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            by = found.get("iaenet", "0.1") if isinstance(found, dict) else "nobody"
             raise InvalidInputError(f"made by iaenet {by}, which can load it; train again with {iaenet.__version__}")
+        parts: OperatorDocument = document(OperatorDocument, found, "the operator")
+        document(Metadata, parts.metadata, "the operator's metadata")
         if network is None:
-            name = document["model"]["name"]
-            if name is None:
+            if parts.model.name is None:
                 raise InvalidInputError("this network is no model that can be named: give it, as in load(run, MyNet())")
-            try:
-                network = model_class(name)(**document["model"]["options"])
-            except TypeError as error:
-                raise InvalidInputError(f"this network was made by another version of {name}: {error}") from None
-        input_normalizer, output_normalizer = (
-            Normalizer.from_json(json.dumps(document[side])) for side in ("inputs", "outputs")
-        )
-        return cls(network, input_normalizer, output_normalizer, document["metadata"])
+            network = build_again(parts.model.name, parts.model.options, weights)
+        given, wanted = (Normalizer(side.mean, side.std) for side in (parts.inputs, parts.outputs))
+        return cls(network, given, wanted, parts.metadata)
 
 
 def describe(discretizations: list[Discretization]) -> dict[str, Any]:

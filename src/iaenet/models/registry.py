@@ -79,6 +79,11 @@ def build(name: str, data: Sequence[Pair], **options: Any) -> Model:
             model = maker.for_data(data, **options)
         else:
             model = SampleModel.for_samples(name, data, options)
+    except (RuntimeError, ValueError, ArithmeticError, LookupError) as error:
+        if isinstance(error, InvalidInputError) or "allocate memory" in str(error):
+            raise
+        said = str(error).splitlines() or [type(error).__name__]
+        raise InvalidInputError(f"model {name} cannot be made with {options}: {said[0][:200]}") from None
     except TypeError as error:  # an option that a model inside this one does not have
         wrong = re.search(r"(?:(\w+)\.)?\w+\(\) got an unexpected keyword argument '(\w+)'", str(error))
         if wrong is None:

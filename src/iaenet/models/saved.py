@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from iaenet.errors import CorruptFileError, InvalidInputError
 from iaenet.models.operator import Operator
+from iaenet.outside import regular_file
 
 SUFFIX = ".safetensors"
 
@@ -37,6 +38,7 @@ def save_operator(operator: Operator, path: str | os.PathLike[str]) -> None:
 
 def load_operator(path: str | os.PathLike[str], network: nn.Module | None = None) -> Operator:
     """The operator of `save_operator`, in evaluation mode; `network` is needed only if it is a class of your own."""
+    regular_file(path)
     try:
         with safe_open(path, "pt") as file:
             header: dict[str, str] = file.metadata() or {}
@@ -48,7 +50,7 @@ def load_operator(path: str | os.PathLike[str], network: nn.Module | None = None
         raise InvalidInputError(f"{path} holds weights, but no model of iaenet; model.save makes one")
     if _digest(header["iaenet"], weights) != header.get("sha256"):
         raise CorruptFileError(f"{path} is damaged: its content does not match its hash")
-    operator = Operator.from_json(document, network)
+    operator = Operator.from_json(document, network, weights)
     if any(weight.dtype == torch.float64 for weight in weights.values()):
         operator.double()
     try:

@@ -9,7 +9,9 @@ from typing import Any
 import iaenet
 from iaenet.errors import CorruptFileError, InvalidInputError
 from iaenet.evaluation.rollout_errors import shown_steps
+from iaenet.outside import document, own_file, read_text
 from iaenet.reports.charts import Chart, certificate_chart, comparison_chart, error_chart, training_chart
+from iaenet.reports.documents import CertificateDocument, EvaluationDocument, LogLine, MetricsDocument, StateDocument
 from iaenet.reports.html_page import embedded, figure, write_page
 from iaenet.reports.plots import save
 from iaenet.reports.result_plots import draw_comparison
@@ -104,38 +106,40 @@ def _page(run: Path, number: int) -> Page:
     if not first.checkpoints.is_dir():
         raise InvalidInputError(f"{run} is no training run; `iaenet train` makes one")
     state, parts = first.newest("best" if first.has("best") else "step")
+    document(StateDocument, state, first.checkpoints)
     several = f", {len(folder.members)} members" if folder.members else ""
-    metrics = folder.read_json("metrics.json") or {}
-    evaluation, certificate, coverage = (
-        folder.read_json(f"{name}.json")
-        for name in ("evaluation/evaluation", "certificate/certificate", "calibration/coverage")
-    )
-    config = run / "config.yaml"
+    metrics = folder.read_json("metrics.json", MetricsDocument) or {}
+    evaluation = folder.read_json("evaluation/evaluation.json", EvaluationDocument)
+    certificate = folder.read_json("certificate/certificate.json", CertificateDocument)
+    coverage = folder.read_json("calibration/coverage.json", dict[str, Any])
+    config = own_file(run, "config.yaml")
     return Page(
         name=str(run),
         anchor=f"run{number}",
-        config=config.read_text() if config.is_file() else "",
+        config="" if config is None else read_text(config),
         model=(state["operator"]["model"]["name"] or "a network of your own") + several,
-        parameters=f"{sum(tensor.numel() for tensor in parts['weights'].values()):,}",
-        resolution=((state["operator"].get("metadata") or {}).get("data") or {}).get("resolution"),
+        parameters=f"{sum(tensor.numel() for tensor in parts.get('weights', {}).values()):,}",
+        resolution=(state["operator"]["metadata"].get("data") or {}).get("resolution"),
         epochs=len(metrics.get("epochs", [])),
-        seconds=_seconds(run / "log.jsonl"),
+        seconds=_seconds(run),
         best=metrics.get("best"),
         rows=(evaluation or {}).get("rows", []),
         rollout=(evaluation or {}).get("rollout", []),
         certificate=certificate,
         coverage=coverage,
-        pictures=[(text, embedded(run / name)) for name, text in PICTURES.items() if (run / name).is_file()],
+        pictures=[(text, found) for name, text in PICTURES.items() if (found := embedded(run, name))],
         history=metrics.get("epochs", []),
     )
 
 
-def _seconds(log: Path) -> str:
+def _seconds(run: Path) -> str:
     """How long the training took, by the last line of its log."""
-    try:
-        last = json.loads(log.read_text().splitlines()[-1])["seconds"]
-    except FileNotFoundError:
+    log = own_file(run, "log.jsonl")
+    lines = [] if log is None else read_text(log).splitlines()
+    if not lines:
         return ""
-    except (ValueError, KeyError, IndexError) as error:
-        raise CorruptFileError(f"{log}: {error}") from None
+    try:
+        last = document(LogLine, json.loads(lines[-1]), log).seconds
+    except (ValueError, RecursionError) as error:
+        raise CorruptFileError(f"{log} is damaged: {error}") from None
     return f"{last / 60:.1f} minutes" if last >= 90 else f"{last:.0f} seconds"

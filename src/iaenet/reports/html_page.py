@@ -6,7 +6,8 @@ from typing import Any
 
 import jinja2
 
-from iaenet.data.atomic import replacing
+from iaenet.data.atomic import kind_of, replacing
+from iaenet.outside import MOST_TEXT, own_file
 
 
 def write_page(template: str, path: str | Path, **values: Any) -> None:
@@ -18,8 +19,11 @@ def write_page(template: str, path: str | Path, **values: Any) -> None:
         beside.write_text(text, encoding="utf-8")
 
 
-def embedded(picture: Path) -> str:
-    """A PNG file as text for `src="data:image/png;base64,..."`."""
+def embedded(folder: Path, name: str) -> str:
+    """A PNG file of a folder as text for `src="data:image/png;base64,..."`; nothing if it is none."""
+    picture = own_file(folder, name)
+    if picture is None or kind_of(picture) != "a PNG picture" or picture.stat().st_size > MOST_TEXT:
+        return ""
     return base64.b64encode(picture.read_bytes()).decode()
 
 

@@ -43,12 +43,12 @@ class Panel:
 
 def picture(dataset: Dataset, path: str | os.PathLike[str], samples: int = 3) -> None:
     """Write a PNG of some samples, spread over the data set, at each resolution: see `draw_samples`."""
-    save(draw_samples(dataset, samples), path)
+    save(draw_samples(dataset, samples), path, [dataset.path])
 
 
-def save(figure: Any, path: str | os.PathLike[str]) -> None:
-    """Write a matplotlib figure as PNG, in full or not at all."""
-    with replacing(path) as beside:
+def save(figure: Any, path: str | os.PathLike[str], sources: Sequence[str | os.PathLike[str]] = ()) -> None:
+    """Write a matplotlib figure as PNG, in full or not at all, and over none of the `sources` that were read."""
+    with replacing(path, sources) as beside:
         beside.write_bytes(png(figure))
 
 
@@ -56,11 +56,26 @@ def png(figure: Any) -> bytes:
     """A matplotlib figure as PNG of 256 colours, which are enough."""
     from PIL import Image
 
+    _plain_names(figure)
     drawn, packed = io.BytesIO(), io.BytesIO()
     figure.savefig(drawn, format="png", dpi=110, bbox_inches="tight", pad_inches=0.1)
     with Image.open(drawn) as picture:
         picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(packed, format="png", optimize=True)
     return packed.getvalue()
+
+
+def _plain_names(figure: Any) -> None:
+    """Names that look like formulas but are none are drawn as they are."""
+    from matplotlib.mathtext import MathTextParser
+    from matplotlib.text import Text
+
+    parser: Any = MathTextParser("agg")
+    for text in figure.findobj(Text):
+        if "$" in text.get_text():
+            try:
+                parser.parse(text.get_text())
+            except ValueError:
+                text.set_parse_math(False)
 
 
 def draw_samples(dataset: Dataset, samples: int = 3) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from iaenet.data.atomic import apart, check_output
 from iaenet.data.formats import DATA
 from iaenet.data.problems.problem import Channel
 from iaenet.data.reading.bad_records import told
@@ -17,7 +18,7 @@ from iaenet.data.reading.reader_options import parse_options
 from iaenet.data.reading.sample_points import Rule
 from iaenet.data.summary import label
 from iaenet.data.writing.output import Output, Sample, coordinate_names
-from iaenet.data.writing.target import apart, choose, write
+from iaenet.data.writing.target import choose, write
 from iaenet.errors import InvalidInputError
 from iaenet.evaluation.bands import Band
 from iaenet.evaluation.calibration import Kind
@@ -76,10 +77,10 @@ def predict_files(
     kind = format_of(source) if format is None else format
     target = choose(output, kind, output_format)
     file = at if isinstance(at, str | Path) else None
-    for path in (output, picture):
-        if path is not None:
-            apart(path, [source] if file is None else [source, file])
+    sources = [source] if file is None else [source, file]
+    apart(output, sources)
     if picture is not None:
+        check_output(picture, sources, "a PNG picture")
         _check_picture(Path(picture), Path(output))
     given, where = _read(operator, source, kind, at, target.format.name == DATA, boundary, options)
     if steps < 1:
@@ -135,7 +136,7 @@ def predict_files(
     lines += [f"note: {note}" for note in [*given.notes, *_units(operator, given), *checks.notes]]
     lines += told(given.skipped)
     if picture is not None:
-        save(draw_panels(list(rows.values()), list(rows)), picture)
+        save(draw_panels(list(rows.values()), list(rows)), picture, sources)
         lines.append(f"picture: {picture}")
     return "\n".join(lines)
 

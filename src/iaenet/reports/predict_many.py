@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import iaenet
-from iaenet.data.atomic import replacing
+from iaenet.data.atomic import apart, replacing
 from iaenet.data.file_format import as_json
 from iaenet.data.formats import DATA, FORMATS, format_names
 from iaenet.data.pool import pool
 from iaenet.data.reading.bad_records import SHOWN, BadRecords, told
 from iaenet.data.reading.files import existing, natural
 from iaenet.data.reading.inputs import format_of
-from iaenet.data.writing.target import apart
 from iaenet.errors import InvalidInputError
 from iaenet.models.inference import use_device
 from iaenet.models.operator import Operator

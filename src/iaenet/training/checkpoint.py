@@ -24,7 +24,8 @@ from safetensors.torch import save as render
 from torch import Tensor
 
 from iaenet.data.atomic import sync
-from iaenet.errors import CorruptFileError
+from iaenet.errors import CorruptFileError, InvalidInputError
+from iaenet.outside import own_file, regular_file
 
 Tensors = Mapping[str, Tensor]
 SUMS = "SHA256SUMS"
@@ -43,7 +44,7 @@ def save_checkpoint(folder: Path, state: Mapping[str, Any], **parts: Tensors) ->
     """
     beside = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.tmp")
     try:
-        beside.mkdir(parents=True)
+        beside.mkdir()
         files = {f"{name}.safetensors": render(_apart(part)) for name, part in parts.items()}
         files[STATE] = json.dumps(state, indent=1).encode()
         for name, content in {**files, SUMS: _sums(files)}.items():
@@ -61,16 +62,20 @@ def save_checkpoint(folder: Path, state: Mapping[str, Any], **parts: Tensors) ->
 def load_checkpoint(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, Tensor]]]:
     """The state and the tensors of a checkpoint, or `CorruptFileError`."""
     try:
-        files = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.name != SUMS}
-        sums = (folder / SUMS).read_bytes()
-    except OSError as error:
+        names = sorted(path.name for path in folder.iterdir())
+        # A pipe would be waited for without end, and a link may lead to any file.
+        found = {name: (own_file(folder, name) or regular_file(folder / name)).read_bytes() for name in names}
+        sums, files = found.pop(SUMS, b""), found
+    except (OSError, InvalidInputError) as error:
         raise CorruptFileError(f"{folder} is no checkpoint, or it is damaged: {error}") from None
     if sums != _sums(files) or STATE not in files:
         raise CorruptFileError(f"{folder} is damaged: its files do not match {SUMS}")
     try:
         state = json.loads(files.pop(STATE))
         parts = {Path(name).stem: parse(content) for name, content in files.items()}
-    except (ValueError, SafetensorError) as error:  # hashes that match, but no file of ours
+        if not isinstance(state, dict):
+            raise ValueError(f"{STATE} is no mapping")
+    except (ValueError, RecursionError, SafetensorError) as error:  # hashes that match, but no file of ours
         raise CorruptFileError(f"{folder} is no checkpoint: {error}") from None
     return state, parts
 

@@ -63,6 +63,9 @@ OTHER_NAMES = {
 OF_FIT = ("device", "validation", "resolution", "run", "progress")  # what else `fit` takes
 
 
+MOST_EPOCHS = 10**6
+
+
 @dataclass(frozen=True)
 class Options:
     """Options that are what their types say: a word that is none of the choices must not pass for one of them."""
@@ -242,6 +245,10 @@ class TrainConfig(Options):
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
         super().__post_init__()
+        if self.epochs > MOST_EPOCHS:
+            raise InvalidInputError(
+                f"epochs must be at most {MOST_EPOCHS}, got {self.epochs}; or give a budget of time"
+            )
         if budget_of(self.budget)[0] and self.sampling == "sequential":
             raise InvalidInputError("sequential sampling is a matter of epochs: give epochs instead of a budget")
         if self.augment.weight > 0 and not (self.augment.sizes or self.augment.points):

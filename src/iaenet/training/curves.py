@@ -30,5 +30,5 @@ def draw_curves(history: Sequence[dict[str, Any]], path: Path) -> None:
     axes.set_xlabel("epoch")
     axes.set_ylabel("relative L2 error")
     axes.grid(alpha=0.3)
-    with replacing(path) as beside:
+    with replacing(path, own=True) as beside:
         figure.savefig(beside, dpi=130, format="png")

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from iaenet.errors import InvalidInputError
+from iaenet.errors import CorruptFileError, InvalidInputError
 from iaenet.models.base import Pair
 from iaenet.models.ensemble import Ensemble, fingerprint
 from iaenet.models.operator import Operator
@@ -47,13 +47,14 @@ def load(run: str | os.PathLike[str], network: nn.Module | None = None) -> Opera
         raise InvalidInputError(f"{run} is no training run; `iaenet train` makes one")
     kind = "best" if folder.has("best") else "step"
     state, parts = folder.newest(kind)
+    weights = parts.get("weights", {})
     try:
-        operator = Operator.from_json(state["operator"], network)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{run}: {error}") from None
-    if network is None and any(weight.dtype == torch.float64 for weight in parts["weights"].values()):
+        operator = Operator.from_json(state.get("operator"), network, weights)
+    except (InvalidInputError, CorruptFileError) as error:
+        raise type(error)(f"{run}: {error}") from None
+    if network is None and any(weight.dtype == torch.float64 for weight in weights.values()):
         operator.double()
-    set_weights(operator, parts["weights"], folder)
+    set_weights(operator, weights, folder)
     operator.metadata["run"] = str(run)
     return operator.eval()
 

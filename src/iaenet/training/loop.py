@@ -9,20 +9,22 @@ for bit on a CPU with the same number of threads.
 """
 
 import copy
+import json
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import torch
 
-from iaenet.errors import DivergedError, InvalidInputError
+from iaenet.errors import CorruptFileError, DivergedError, InvalidInputError
 from iaenet.functions.devices import place
 from iaenet.functions.metrics import relative_l2
 from iaenet.functions.seeds import derived_seed, stream
 from iaenet.models.inference import infer
 from iaenet.models.operator import Operator
+from iaenet.outside import document
 from iaenet.training.batches import Samples, batches
 from iaenet.training.checkpoint import Tensors, flatten_optimizers, restore_optimizers
 from iaenet.training.config import TrainConfig
@@ -95,7 +97,9 @@ def train(
     if 0 < state.planned < config.epochs:
         state.first_step, state.first_epoch, state.rate = state.step, state.epoch, {}
     state.planned = config.epochs
-    steps = 0 if seconds else sum(len(order_of(epoch)) for epoch in range(state.first_epoch, config.epochs))
+    epochs = range(state.first_epoch, config.epochs)
+    # Without turns all epochs have as many steps.
+    steps = 0 if seconds else sum(map(len, map(order_of, epochs))) if turns else len(epochs) * len(order_of(0))
     rate = Rate(config.schedule, steps)
     rate.state |= state.rate
     network, *prepared = team.engine.prepare(operator, *optimizers)
@@ -232,11 +236,21 @@ def _average(mean: Operator, operator: Operator, decay: float) -> None:
 
 def _restore(folder: RunFolder, operator: Operator, mean: Operator, optimizers: list[torch.optim.Optimizer]) -> State:
     found, parts = folder.newest("step")
-    set_weights(operator, parts["weights"], folder)
+    training: dict[str, Any] = found.get("training", {})
+    finite = json.loads(json.dumps(training), parse_constant=lambda _: 0.0)  # the best error is infinite at first
+    document(State, finite, folder.checkpoints, more=False)
+    lacking = [one.name for one in fields(State) if one.name not in training]
+    if lacking:
+        raise CorruptFileError(f"{folder.checkpoints} is damaged, or of another version of iaenet: no {lacking[0]}")
+    state = State(**training)
+    set_weights(operator, parts.get("weights", {}), folder)
     if mean is not operator:
-        mean.load_state_dict(parts["mean"])
-    restore_optimizers(optimizers, parts["optimizer"])
-    return State(**found["training"])
+        set_weights(mean, parts.get("mean", {}), folder)
+    try:
+        restore_optimizers(optimizers, parts.get("optimizer", {}))
+    except (ValueError, LookupError, TypeError, RuntimeError) as error:
+        raise CorruptFileError(f"{folder.checkpoints}: the optimizer is of another training: {error}") from None
+    return state
 
 
 def set_weights(operator: Operator, weights: Tensors, folder: RunFolder) -> None:
@@ -244,7 +258,9 @@ def set_weights(operator: Operator, weights: Tensors, folder: RunFolder) -> None
     try:
         operator.load_state_dict(weights)
     except RuntimeError as error:
-        raise InvalidInputError(f"{folder.path} was trained with another network than this: {error}") from None
+        raise InvalidInputError(
+            f"{folder.path} was trained with another network than this: {str(error)[:300]}"
+        ) from None
 
 
 def _check(value: float, what: str, step: int, epoch: int) -> None:

@@ -1,13 +1,13 @@
 """config.yaml of a run: written when it begins, and compared when it resumes."""
 
+import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import yaml
 
 from iaenet.data.atomic import replacing
-from iaenet.errors import CorruptFileError, InvalidInputError
+from iaenet.errors import InvalidInputError
 from iaenet.training.loop import State, early_stop
 from iaenet.training.run_folder import RunFolder
 
@@ -17,17 +17,17 @@ FREE = ("save_seconds", "data", "from")  # changes that leave the result as it i
 def write_config(folder: RunFolder, config: Mapping[str, Any]) -> None:
     """Write the configuration of a new run; refuse to resume with another one than before."""
     path = folder.path / "config.yaml"
-    text = yaml.safe_dump(_yaml(config), sort_keys=False)
-    if path.exists() and folder.has("step"):
-        before, now = _flat(_read(path)), _flat(yaml.safe_load(text))
+    folder.config = {key: value for key, value in json.loads(json.dumps(_yaml(config))).items() if key not in FREE}
+    if folder.has("step"):  # what it was trained with, whatever became of config.yaml
+        before, now = _flat(folder.newest("step")[0].get("config", {})), _flat(folder.config)
         for key in [*before, *(key for key in now if key not in before)]:
-            if before.get(key) != now.get(key) and key not in FREE and not _more_epochs(folder, key, before, now):
+            if before.get(key) != now.get(key) and not _more_epochs(folder, key, before, now):
                 raise InvalidInputError(
                     f"{folder.path} holds a run with {key} {before.get(key)}, not {now.get(key)}: resume with that, or "
                     "choose another folder"
                 )
-    with replacing(path) as beside:
-        beside.write_text(text)
+    with replacing(path, own=True) as beside:
+        beside.write_text(yaml.safe_dump(_yaml(config), sort_keys=False))
 
 
 def _more_epochs(folder: RunFolder, key: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
@@ -36,16 +36,6 @@ def _more_epochs(folder: RunFolder, key: str, before: Mapping[str, Any], now: Ma
         return False
     state = State(**folder.newest("step")[0]["training"])
     return state.epoch >= before["epochs"] or early_stop(state, before["patience"])
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        found = yaml.safe_load(path.read_text())
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise CorruptFileError(f"{path} cannot be read: {error}") from None
-    if not isinstance(found, dict):
-        raise CorruptFileError(f"{path} is no configuration")
-    return found
 
 
 def _yaml(value: Any) -> Any:

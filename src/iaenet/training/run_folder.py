@@ -24,10 +24,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
 from iaenet.data.atomic import replacing, unfinished
 from iaenet.errors import CorruptFileError, InvalidInputError
+from iaenet.outside import document, own_file, read_json
 from iaenet.training.checkpoint import Tensors, load_checkpoint, save_checkpoint
 
 log = logging.getLogger("iaenet")
@@ -51,6 +52,9 @@ class RunFolder:
         self.path = Path(path)
         self.checkpoints = self.path / "checkpoints"
         self.chosen = self.path / "choice.json"
+        self._lock: BaseFileLock | None = None
+        self._held = self._folder = -1  # which file the lock is on, and which folder this was
+        self.config: dict[str, Any] = {}  # of the training, kept in every checkpoint
 
     @property
     def members(self) -> list[Path]:
@@ -65,13 +69,8 @@ class RunFolder:
         """
         new = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
         self.checkpoints.mkdir(parents=True, exist_ok=True)
-        holder = self.path / "lock"
+        self._acquire()
         try:
-            lock = FileLock(self.path / ".lock").acquire(blocking=False)
-        except Timeout:
-            raise InvalidInputError(f"{self.path}: {_text(holder) or 'another process'} is training here") from None
-        with lock:
-            holder.write_text(f"process {os.getpid()} on {socket.gethostname()}")
             self._tidy()
             try:
                 yield self
@@ -82,6 +81,40 @@ class RunFolder:
                         for folder in new[1:]:
                             folder.rmdir()
                 raise
+        finally:
+            lock, self._lock = self._lock, None
+            if lock is not None:
+                lock.release()
+
+    def _acquire(self) -> None:
+        holder = self.path / "lock"
+        lock = FileLock(self.path / ".lock")
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            raise InvalidInputError(f"{self.path}: {_text(holder) or 'another process'} is training here") from None
+        self._lock, self._held = lock, os.stat(self.path / ".lock").st_ino
+        self._folder = self.path.stat().st_ino
+        holder.write_text(f"process {os.getpid()} on {socket.gethostname()}")
+
+    def check(self) -> None:
+        """See before anything is written that the folder is there, and ours.
+
+        A lock whose file was deleted keeps nobody out: it is taken anew, or another process has it by now.
+        """
+        if self._lock is None:
+            self.checkpoints.mkdir(parents=True, exist_ok=True)
+            return
+        if not self.checkpoints.is_dir() or self.path.stat().st_ino != self._folder:
+            raise InvalidInputError(f"{self.path}: the run folder is gone; the training stops, and nothing is written")
+        try:
+            there = os.stat(self.path / ".lock").st_ino
+        except FileNotFoundError:
+            there = -1
+        if there != self._held:
+            before = self._lock
+            self._acquire()
+            before.release()
 
     @property
     def begun(self) -> bool:
@@ -103,9 +136,10 @@ class RunFolder:
 
         None is ever overwritten. Later ones than this are damaged, or will be made again: they go too.
         """
+        self.check()
         again = [self._number(path)[1] for path in self._found(kind) if self._number(path)[0] == step]
         new = self.checkpoints / f"{kind}-{step:09d}{f'.{max(again) + 1}' if again else ''}"
-        save_checkpoint(new, state, **parts)
+        save_checkpoint(new, {**state, "config": self.config} if self.config else state, **parts)
         found = self._found(kind)
         here = found.index(new) + 1
         for path in found[: max(0, here - KEPT[kind])] + found[here:]:
@@ -141,28 +175,29 @@ class RunFolder:
 
     def write_json(self, name: str, content: object) -> None:
         """A JSON file, in full or not at all."""
-        with replacing(self.path / name) as beside:
+        self.check()
+        with replacing(self.path / name, own=True) as beside:
             beside.write_text(json.dumps(content, indent=1) + "\n")
 
-    def read_json(self, name: str) -> Any:
-        """What `write_json` wrote, or None."""
-        try:
-            return json.loads((self.path / name).read_text())
-        except FileNotFoundError:
+    def read_json(self, name: str, kind: Any = Any) -> Any:
+        """What `write_json` wrote, or None; refused if it is not as the type `kind` describes it."""
+        file = own_file(self.path, name)
+        if file is None:
             return None
-        except ValueError as error:
-            raise CorruptFileError(f"{self.path / name}: {error}") from None
+        found = read_json(file)
+        document(kind, found, file)
+        return found
 
     def read_pace(self) -> dict[int, int]:
         """Steps that were left at some steps of a training with a budget, see `horizon.py`."""
-        found = self.read_json("pace.json")
-        try:
-            return {int(step): int(left) for step, left in (found or {}).items()}
-        except (AttributeError, TypeError, ValueError) as error:
-            raise CorruptFileError(f"{self.path / 'pace.json'}: {error}") from None
+        found = self.read_json("pace.json", dict[str, int]) or {}
+        if not all(step.isdecimal() for step in found):
+            raise CorruptFileError(f"{self.path / 'pace.json'} is damaged: its keys are no steps")
+        return {int(step): left for step, left in found.items()}
 
     def append_log(self, entry: Mapping[str, Any]) -> None:
         """Add a line to the log."""
+        self.check()
         with open(self.path / "log.jsonl", "a") as file:
             file.write(json.dumps(entry) + "\n")
 
@@ -170,15 +205,15 @@ class RunFolder:
         """Drop the log of epochs that will be trained again; at the very start, what an earlier try found best."""
         for path in self._found("best") if epochs == 0 else ():
             shutil.rmtree(path, ignore_errors=True)
-        path = self.path / "log.jsonl"
-        if path.exists():
-            lines = path.read_text().splitlines()[:epochs]
-            with replacing(path) as beside:
+        log = own_file(self.path, "log.jsonl")
+        if log is not None:
+            lines = log.read_text(errors="replace").splitlines()[:epochs]
+            with replacing(log, own=True) as beside:
                 beside.write_text("".join(f"{line}\n" for line in lines))
 
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text()
-    except OSError:  # not written yet
+        return path.read_text()[:200]
+    except (OSError, UnicodeError):  # not written yet
         return ""

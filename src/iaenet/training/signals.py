@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import FrameType
 
 PATIENCE = 3.0  # seconds; launchers pass on a signal that the terminal has already sent
+LONGEST = 9.0  # seconds that a step may take to end after SIGTERM; the last checkpoint is there in any case
 
 
 @dataclass
@@ -39,7 +40,10 @@ class Terminated(SystemExit):
 
 @contextmanager
 def interrupts() -> Iterator[Stop]:
-    """Note SIGTERM and Ctrl-C, so that the step under way is finished and saved; one more, later, does not wait."""
+    """Note SIGTERM and Ctrl-C, so that the step under way is finished and saved; one more, later, does not wait.
+
+    Nor does SIGTERM wait for a step or a save that takes too long: who sent it would kill the process.
+    """
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():
         yield stop
@@ -48,12 +52,17 @@ def interrupts() -> Iterator[Stop]:
     def note(number: int, _frame: FrameType | None) -> None:
         if not stop.signal:
             stop.signal, stop.since = number, time.monotonic()
+            if number == signal.SIGTERM:
+                watch.start()
         elif time.monotonic() - stop.since > PATIENCE:
             os._exit(128 + number)
 
+    watch = threading.Timer(LONGEST, os._exit, [128 + signal.SIGTERM])
+    watch.daemon = True
     before = {number: signal.signal(number, note) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield stop
     finally:
+        watch.cancel()
         for number, handler in before.items():
             signal.signal(number, handler)

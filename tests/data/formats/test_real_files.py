@@ -248,7 +248,7 @@ def test_no_pickle_is_read(tmp_path, capsys):
     with pytest.raises(InvalidInputError, match=r"f\.pt: holds Python objects, whose loading would run code"):
         import_data("pt", str(tmp_path / "f.pt"), str(tmp_path / "f.h5"))
     torch.save({"x": torch.zeros(1).expand(10**9, 10**6), "y": torch.zeros(1)}, tmp_path / "f.pt")
-    with pytest.raises(InvalidInputError, match=r"tensor 'x': claims 4000\.0 TB"):
+    with pytest.raises(InvalidInputError, match=r"tensor 'x': needs 4 PB of memory"):
         import_data("pt", str(tmp_path / "f.pt"), str(tmp_path / "f.h5"))
     (tmp_path / "g.pt").write_bytes((tmp_path / "f.pt").read_bytes()[:-200])
     with pytest.raises(InvalidInputError, match=r"g\.pt: is no file of torch\.save"):

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from iaenet.data.atomic import apart
 from iaenet.data.formats import FORMATS
-from iaenet.data.writing.target import Target, apart, choose, replacing_folder, writing
+from iaenet.data.writing.target import Target, choose, replacing_folder, writing
 from iaenet.errors import InvalidInputError
 
 

@@ -18,6 +18,7 @@ from iaenet.data.reading.sample_files import Missing, assemble
 from iaenet.data.reading.sample_points import Array, Bounds, Periodic, PointSet, Rule, SamplePoints
 from iaenet.data.writing.output import Output, Sample
 from iaenet.errors import InvalidInputError
+from iaenet.outside import check_name
 
 
 def read_csv_folder(
@@ -140,7 +141,7 @@ def read_table(file: Path, delimiter: str) -> Table:
     existing_file(file)
     with reading(file, "CSV"), file.open(newline="", encoding="utf-8-sig") as stream:
         reader = csv.reader(stream, delimiter=delimiter, strict=True)
-        header = [name.strip() for name in next(reader, [])]
+        header = [check_name(name.strip(), f"{file}: row 1") for name in next(reader, [])]
         rows = [(reader.line_num, cells) for cells in reader if cells]
     if len(set(header)) < len(header):
         twice = next(name for name in header if header.count(name) > 1)

@@ -11,9 +11,10 @@ import scipy.io
 from numpy.typing import NDArray
 
 from iaenet.data.formats.format import Format
+from iaenet.data.formats.matlab_elements import check_elements
 from iaenet.data.reading.array_layout import check_numbers
 from iaenet.data.reading.channel_names import Names, name_list
-from iaenet.data.reading.files import existing_file, missing, reading, refuse_beyond_memory
+from iaenet.data.reading.files import existing_file, missing, reading
 from iaenet.data.reading.hdf5_file import Hdf5Array, open_hdf5
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.number_tables import numbers_of_stacks
@@ -23,6 +24,7 @@ from iaenet.data.reading.stacks import Stack, read_stacks
 from iaenet.data.writing.output import Output
 from iaenet.data.writing.stacked import stacked
 from iaenet.errors import InvalidInputError
+from iaenet.outside import check_size
 
 NUMBERS = {"double", "single", "logical", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
 
@@ -92,6 +94,7 @@ class _Version5(Mapping[str, Stack]):
         self._vectors = vectors
         self._loaded: dict[str, NDArray[Any]] = {}
         with reading(file, "a MATLAB file"):
+            self._complex = check_elements(file) if scipy.io.matlab.matfile_version(file)[0] == 1 else set()
             self._known = {name: (shape, kind) for name, shape, kind in scipy.io.whosmat(file)}
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -100,10 +103,12 @@ class _Version5(Mapping[str, Stack]):
         if name not in self._loaded:
             shape, kind = self._known[name]
             _check_class(self._file, name, kind)
+            if name in self._complex:
+                check_numbers(f"{self._file}: {name!r}", np.complex128)
             size = 8
             for length in shape:
                 size *= int(length)
-            refuse_beyond_memory(f"{self._file}: {name!r}", size)
+            check_size(f"{self._file}: {name!r}", size, self._file.stat().st_size)
             with reading(f"{self._file}: {name!r}", "a MATLAB array"):
                 array = scipy.io.loadmat(self._file, variable_names=[name])[name]
             check_numbers(f"{self._file}: {name!r}", array.dtype)

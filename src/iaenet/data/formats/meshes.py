@@ -1,5 +1,7 @@
 """Meshes with data at their points, by meshio: one file for each sample."""
 
+import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -13,7 +15,7 @@ from iaenet.data.problems.problem import Channel
 from iaenet.data.reading.array_layout import Values, as_values, check_numbers
 from iaenet.data.reading.bad_records import BadRecords
 from iaenet.data.reading.channel_names import Chosen, Names, chosen, name_list
-from iaenet.data.reading.files import files_in, naming, reading, required
+from iaenet.data.reading.files import existing_file, files_in, naming, reading, required
 from iaenet.data.reading.files import missing as lacking
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.number_tables import numbers_of_folder
@@ -22,6 +24,7 @@ from iaenet.data.reading.sample_points import Array, Bounds, Periodic, PointSet,
 from iaenet.data.writing.output import Output, Sample
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
+from iaenet.outside import check_size
 
 Meshes = Callable[[Path], Any]
 # Not XDMF, which points to further files that meshio would open; nor Gmsh, which names the point of each value, which
@@ -157,12 +160,29 @@ def read_mesh(file: Path) -> Any:
         raise InvalidInputError(f"{file}: meshes are read from {', '.join(SUFFIXES)}; convert it with `meshio convert`")
     if suffix == ".vtu":
         _refuse_entities(file)
+    existing_file(file)
     with reading(file, suffix[1:].upper()):
+        _refuse_claims(file)
         # Not meshio.read: it ends the process on damaged files.
         mesh = getattr(required("meshio", "mesh"), suffix[1:]).read(str(file))
         if len(mesh.points) == 0:
             raise InvalidInputError(f"{file}: the mesh has no points")
         return mesh
+
+
+def _refuse_claims(file: Path) -> None:
+    """Numbers of points and cells that the file cannot hold, even as one byte each; a grid is written as its axes."""
+    size = file.stat().st_size
+    with file.open("rb") as stream:
+        head = stream.read(2**16)
+    for words in re.findall(
+        rb"(?i)(DIMENSIONS[ \t\d]+|(?:POINTS|CELLS|POLYDATA|POINT_DATA|NumberOf\w+=\")[ \t]*\d+)", head
+    ):
+        claimed = math.prod(int(number) for number in re.findall(rb"\d+", words))
+        text = words.decode().replace('"', "")
+        check_size(f"{file}: {text}", 8 * 3 * claimed)
+        if claimed > size and not text.upper().startswith("NUMBEROF"):  # a VTU may be compressed
+            raise InvalidInputError(f"{file}: claims {text}, but has {size} bytes; is the file whole?")
 
 
 def _refuse_entities(file: Path) -> None:

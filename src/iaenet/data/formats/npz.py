@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from iaenet.data.formats.format import Format
 from iaenet.data.reading.array_layout import check_numbers
 from iaenet.data.reading.channel_names import Names
-from iaenet.data.reading.files import existing_file, missing, reading, refuse_beyond_memory
+from iaenet.data.reading.files import existing_file, missing, reading
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.number_tables import numbers_of_stacks
 from iaenet.data.reading.sample_files import ChannelAxis, Missing
@@ -21,6 +21,7 @@ from iaenet.data.reading.stacks import read_stacks
 from iaenet.data.writing.output import Output
 from iaenet.data.writing.stacked import stacked
 from iaenet.errors import InvalidInputError
+from iaenet.outside import check_size
 
 
 def read_npz(
@@ -139,7 +140,7 @@ class Archive(Mapping[str, NDArray[Any]]):
                 f"{self._file}: array {name!r}: shape {shape} needs {size} bytes, but the archive holds "
                 f"{self._members[name].file_size - stream.tell()}"
             )
-        refuse_beyond_memory(f"{self._file}: array {name!r}", size)
+        check_size(f"{self._file}: array {name!r}", size, self._file.stat().st_size)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._members)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from iaenet.data.formats.format import Format
 from iaenet.data.reading.bad_records import BadRecords
 from iaenet.data.reading.channel_names import Names, chosen, name_list
-from iaenet.data.reading.files import existing_file, reading, refuse_beyond_memory
+from iaenet.data.reading.files import existing_file, reading
 from iaenet.data.reading.files import missing as lacking
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.number_tables import Numbers, numbers_of_stacks
@@ -30,6 +30,7 @@ from iaenet.data.reading.stacks import grid_notes, read_stacks
 from iaenet.data.writing.output import Output
 from iaenet.data.writing.stacked import stacked
 from iaenet.errors import InvalidInputError
+from iaenet.outside import check_size
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -165,7 +166,7 @@ def _named(where: object, content: Any, within: str = "") -> Arrays:
         elif isinstance(value, torch.Tensor):
             if value.layout != torch.strided or value.is_quantized:
                 raise InvalidInputError(f"{where}: tensor {name!r} is sparse or quantized; save it as to_dense()")
-            refuse_beyond_memory(f"{where}: tensor {name!r}", value.numel() * value.element_size())
+            check_size(f"{where}: tensor {name!r}", value.numel() * value.element_size())
             plain = value.detach()
             # NumPy has no bfloat16, and readers take float16 as float32.
             found[name] = (plain.float() if plain.dtype in (torch.bfloat16, torch.float16) else plain).numpy()

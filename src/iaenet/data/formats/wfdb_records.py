@@ -1,6 +1,7 @@
 """WFDB records (PhysioNet's format of signals), cut into windows of equal length."""
 
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -116,6 +117,11 @@ class Record:
 
     def _check(self, found: Any) -> None:
         """What the header says of its signal files, before they are read."""
+        if not (math.isfinite(self.rate) and self.rate > 0):
+            raise InvalidInputError(f"{self.header}: a rate of {found.fs} samples a second; it must be positive")
+        nameless = [i for i, name in enumerate(self.signal_names) if not name]
+        if nameless:
+            raise InvalidInputError(f"{self.header}: signal {nameless[0]} has no name; give it one")
         if not found.sig_len:
             raise InvalidInputError(f"{self.header}: the header does not say how long the signals are")
         for name in dict.fromkeys(found.file_name):

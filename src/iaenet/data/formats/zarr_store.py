@@ -11,7 +11,7 @@ from iaenet.data.formats.format import Format
 from iaenet.data.formats.netcdf import labelled
 from iaenet.data.reading.array_layout import check_numbers
 from iaenet.data.reading.channel_names import Names, chosen, name_list
-from iaenet.data.reading.files import existing, reading, refuse_beyond_memory, required
+from iaenet.data.reading.files import existing, reading, required
 from iaenet.data.reading.files import missing as lacking
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.labelled_arrays import read_labelled
@@ -22,6 +22,7 @@ from iaenet.data.reading.stacks import read_stacks
 from iaenet.data.writing.output import Output
 from iaenet.data.writing.stacked import stacked
 from iaenet.errors import InvalidInputError
+from iaenet.outside import check_size
 
 EmptyChunks = Literal["refuse", "fill"]
 # Of numcodecs and zarr; none of these makes objects or runs code. Names are without package and version.
@@ -137,7 +138,7 @@ class _Array:
         for name in _codecs(about):
             if name not in CODECS:
                 raise InvalidInputError(f"{where}: codec {name!r} is not read; write it with zstd, gzip or blosc")
-        refuse_beyond_memory(where, int(np.prod(array.chunks, dtype=object)) * self.dtype.itemsize)
+        check_size(where, int(np.prod(array.chunks, dtype=object)) * self.dtype.itemsize)
         written, chunks = array.nchunks_initialized, array.nchunks
         if written < chunks and empty_chunks != "fill":
             raise InvalidInputError(

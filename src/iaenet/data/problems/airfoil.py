@@ -49,6 +49,7 @@ class Airfoil:
     at: Literal["field", "surface"] = "field"
 
     name: ClassVar[str] = "airfoil"
+    dim: ClassVar[int] = 2
     inputs: ClassVar[tuple[Channel, ...]] = (Channel("domain"), Channel("alpha", "rad"))
 
     def __post_init__(self) -> None:

@@ -50,6 +50,7 @@ class Bodies:
     at: Literal["surface", "volume"] = "surface"
 
     name: ClassVar[str] = "bodies"
+    dim: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         check_range("half_axis", self.half_axis, 0.05, 0.95)

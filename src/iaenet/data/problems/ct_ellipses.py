@@ -47,6 +47,7 @@ class CTEllipses:
     reach: float = 64 * 2**0.5 / 63.5
 
     name: ClassVar[str] = "ct_ellipses"
+    dim: ClassVar[int] = 2
     inputs: ClassVar[tuple[Channel, ...]] = (Channel("fbp"),)
     outputs: ClassVar[tuple[Channel, ...]] = (Channel("phantom"),)
 

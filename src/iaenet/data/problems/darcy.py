@@ -50,6 +50,7 @@ class Darcy:
     label: Literal["fine", "solve"] = "fine"
 
     name: ClassVar[str] = "darcy"
+    dim: ClassVar[int] = 2
     inputs: ClassVar[tuple[Channel, ...]] = (Channel("a"),)
     outputs: ClassVar[tuple[Channel, ...]] = (Channel("u"),)
 

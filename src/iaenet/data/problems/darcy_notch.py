@@ -70,6 +70,7 @@ class DarcyNotch:
     layout: Literal["mesh", "square"] = "mesh"
 
     name: ClassVar[str] = "darcy-notch"
+    dim: ClassVar[int] = 2
     inputs: ClassVar[tuple[Channel, ...]] = (Channel("h"),)
     outputs: ClassVar[tuple[Channel, ...]] = (Channel("u"),)
 

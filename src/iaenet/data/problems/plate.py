@@ -54,6 +54,7 @@ class Plate:
     vertices: int = 1200
 
     name: ClassVar[str] = "plate"
+    dim: ClassVar[int] = 2
     inputs: ClassVar[tuple[Channel, ...]] = (Channel("domain"),)
     outputs: ClassVar[tuple[Channel, ...]] = (Channel("von Mises stress"),)
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iaenet.functions.discretization import Discretization
+from iaenet.outside import check_name
 
 Array = NDArray[np.float64]
 
@@ -23,6 +24,11 @@ class Channel:
     name: str
     unit: str = "1"
     function: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse names that pictures, pages and file systems do not take."""
+        for text in (self.name, self.unit, self.function):
+            check_name(text, "a channel")
 
 
 def function_names(channels: Sequence[Channel]) -> tuple[str, ...]:

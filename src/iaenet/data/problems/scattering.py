@@ -65,6 +65,7 @@ class Scattering:
     closed: bool = False
 
     name: ClassVar[str] = "scattering"
+    dim: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         if self.direction not in ("forward", "inverse"):

@@ -1,7 +1,6 @@
 """The user's files: found, opened, never changed, and what is wrong with them said in one line."""
 
 import importlib
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +8,7 @@ from types import ModuleType
 
 from iaenet.data.reading.bad_records import BadRecords
 from iaenet.errors import InvalidInputError
+from iaenet.outside import check_name, regular_file
 
 
 def existing(path: str | Path) -> Path:
@@ -19,6 +19,7 @@ def existing(path: str | Path) -> Path:
     ...
     iaenet.errors.InvalidInputError: nowhere: no such file or folder
     """
+    check_name(str(path), "the name of a file")
     if not Path(path).exists():
         raise InvalidInputError(f"{path}: no such file or folder")
     return Path(path)
@@ -32,9 +33,7 @@ def existing_file(path: str | Path) -> Path:
     ...
     iaenet.errors.InvalidInputError: nowhere.npz: no such file
     """
-    found = Path(path)
-    if not found.is_file():
-        raise InvalidInputError(f"{found}: {'is a folder, not a file' if found.is_dir() else 'no such file'}")
+    found = regular_file(path)
     if found.stat().st_size == 0:
         raise InvalidInputError(f"{found}: the file is empty")
     return found
@@ -90,7 +89,7 @@ def reading(where: object, kind: str) -> Iterator[None]:
     """
     try:
         yield
-    except InvalidInputError:
+    except (InvalidInputError, MemoryError):
         raise
     except Exception as error:  # the parsers behind the readers raise anything at all on damaged files
         lines = str(error).strip().splitlines() or [type(error).__name__]
@@ -123,19 +122,6 @@ def required(module: str, extra: str) -> ModuleType:
         raise InvalidInputError(
             f"this format needs the package {module}, which is not installed: pip install iaenet[{extra}]"
         ) from None
-
-
-def refuse_beyond_memory(where: object, size: int) -> None:
-    """Refuse `size` bytes that the machine does not have, from the header alone: a small file may claim anything.
-
-    >>> refuse_beyond_memory("bomb.npz: array a", 10**18)
-    Traceback (most recent call last):
-    ...
-    iaenet.errors.InvalidInputError: bomb.npz: array a: claims 1000000.0 TB, more than the memory of this machine
-    """
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**44
-    if size > memory:
-        raise InvalidInputError(f"{where}: claims {size / 1e12:.1f} TB, more than the memory of this machine")
 
 
 def missing(where: object, kind: str, name: str, there: Sequence[str]) -> InvalidInputError:

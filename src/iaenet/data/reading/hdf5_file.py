@@ -1,5 +1,6 @@
 """HDF5 files opened for reading, after a look at whether all their data are their own."""
 
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from iaenet.data.reading.array_layout import check_numbers
 from iaenet.data.reading.files import existing_file, missing, reading
 from iaenet.errors import InvalidInputError
+from iaenet.outside import EXPANSION, check_size
 
 FILTERS = {
     h5py.h5z.FILTER_DEFLATE,
@@ -82,6 +84,7 @@ class Hdf5Array:
             self.shape: tuple[int, ...] = found.shape[::-1] if reverse else found.shape
             check_numbers(self._place, self.dtype)
             self._refuse_gaps()
+            self._refuse_bombs()
 
     def _refuse_gaps(self) -> None:
         """Chunks that were never written would read as zeros."""
@@ -97,6 +100,13 @@ class Hdf5Array:
             raise InvalidInputError(
                 f"{self._place}: {chunks - written} of {chunks} parts were never written; is the file whole?"
             )
+
+    def _refuse_bombs(self) -> None:
+        """A chunk is read whole, and filters may expand a few bytes to any size."""
+        stored = self._dataset.id.get_storage_size()
+        check_size(self._place, self.dtype.itemsize * math.prod(self._dataset.chunks or (1,)), stored)
+        if self._dataset.nbytes > EXPANSION * stored:
+            check_size(self._place, self._dataset.nbytes, stored)
 
     def __getitem__(self, index: tuple[slice, ...]) -> NDArray[Any]:
         with reading(self._place, "an HDF5 data set"):

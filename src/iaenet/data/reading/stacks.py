@@ -10,12 +10,12 @@ from iaenet.data.reading.array_layout import check_numbers
 from iaenet.data.reading.bad_records import BadRecords
 from iaenet.data.reading.channel_names import Names, chosen, name_list
 from iaenet.data.reading.files import missing as lacking
-from iaenet.data.reading.files import refuse_beyond_memory
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.sample_files import ArraySide, ChannelAxis, Missing, SampledArray, Slices, assemble
 from iaenet.data.reading.sample_points import Bounds, GridKind, Periodic, Rule
 from iaenet.data.reading.time_axis import States, in_time, time_axis
 from iaenet.errors import InvalidInputError
+from iaenet.outside import check_size
 
 BLOCK = 2**24  # bytes that are read at a time: one sample after the other would open every compressed chunk anew
 
@@ -52,7 +52,7 @@ class Blocks:
             row = self._stack.dtype.itemsize
             for size, part in zip(sizes, slices, strict=True):
                 row *= len(range(size)[part])
-            refuse_beyond_memory("array", row)
+            check_size("one sample", row)
             rows = max(1, BLOCK // max(row, 1))
             self._start = sample - sample % rows
             stop = min(self._start + rows, self._stack.shape[self._axis])

@@ -3,12 +3,12 @@
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from iaenet.data.atomic import check_folder, replacing, sync, unfinished
+from iaenet.data.atomic import check_folder, naming_target, replacing, sync, unfinished
 from iaenet.data.formats import DATA, FORMATS, format_names
 from iaenet.data.formats.format import Format
 from iaenet.data.writing.output import Output
@@ -88,16 +88,6 @@ def write(target: Target, output: Output) -> None:
             format.write_sample(path / f"{sample.name}{target.suffix}", sample, output)
 
 
-def apart(path: str | os.PathLike[str], sources: Sequence[str | os.PathLike[str]]) -> None:
-    """Refuse to write over what is read, or among it."""
-    target = Path(path).resolve()
-    for source in map(Path, sources):
-        read = source.resolve()
-        same = target == read or (target.exists() and read.exists() and target.samefile(read))
-        if same or (read.is_dir() and read in target.parents):
-            raise InvalidInputError(f"{path}: is, or is among, what is read ({source}); write elsewhere")
-
-
 @contextmanager
 def writing(target: Target) -> Iterator[Path]:
     """The path to write to, a file or an empty folder, which takes the target's name when all went well."""
@@ -134,11 +124,12 @@ def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as failure:
         raise type(failure)(failure.errno, f"cannot be written: {failure.strerror}", str(target)) from None
     try:
-        yield beside
-        for file in beside.rglob("*"):
-            sync(file)
-        sync(beside)
-        os.replace(beside, target)
-        sync(target.absolute().parent)
+        with naming_target(target, beside):
+            yield beside
+            for file in beside.rglob("*"):
+                sync(file)
+            sync(beside)
+            os.replace(beside, target)
+            sync(target.absolute().parent)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
