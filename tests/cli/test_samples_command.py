@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from examples import samples
-from iaenet import Field, LatentGrid, Sample, load, relative_l2
+from iaenet import Field, Sample, load, relative_l2
 from iaenet.cli.main import main
 from iaenet.data.problems.screened_poisson import ScreenedPoisson, _sample
 from iaenet.functions.resample import permuted
@@ -83,9 +83,9 @@ def test_numbers_to_a_function_by_the_command_line(folder, tmp_path, capsys):
 @pytest.mark.slow
 def test_each_input_is_worth_something_and_its_points_mean_nothing(tmp_path):
     errors = samples.main(tmp_path)
-    assert errors["nothing"] < 0.75 * min(errors[name] for name in samples.LEFT_OUT)
+    assert errors["nothing"] < 0.5 * min(errors[name] for name in samples.LEFT_OUT)
     model = load(tmp_path / "run")
-    latent = LatentGrid(model.network.options["grid"], (False, False))
+    latent = model.network.encoders[0].latent
     for i in range(3):
         u = ScreenedPoisson().draw(np.random.default_rng([7, i]))
         (given, image), (other, _) = (_fields(u, s, i + s) for s in (16, 32))

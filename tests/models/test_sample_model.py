@@ -6,7 +6,6 @@ import torch
 
 from iaenet import Discretization, Field, InvalidInputError, Sample, fit, relative_l2
 from iaenet.data.problems.screened_poisson import ScreenedPoisson, _sample
-from iaenet.functions.latent_grid import LatentGrid
 from iaenet.functions.normalizer import Normalizer
 from iaenet.functions.resample import permuted
 from iaenet.models.operator import Operator
@@ -89,7 +88,7 @@ def test_the_order_of_an_inputs_points_means_nothing(model, pairs, name):
 
 @pytest.mark.parametrize("name", ["boundary", "source"])
 def test_other_points_of_an_input_change_no_more_than_its_projection(model, name):
-    latent = LatentGrid((12, 12), (False, False))
+    latent = model.network.encoders[0].latent
     for i in range(3):
         given, image = poisson(i, 16)
         other = poisson(i, 32, points=1)[0]

@@ -40,6 +40,8 @@ class LatentGrid:
     """Uniform nodes, `shape (s_1 .. s_d)`: `j / s` on a periodic axis, `j / (s - 1)` on a closed one, of the unit box.
 
     `smoothing` is that of the `Projection` of point sets in 2-D and 3-D; `best_smoothing` finds it from functions.
+    `extend` says whether functions on curves and surfaces, of cells thinner than their space, are continued into it by
+    one rule whatever their points are (`Projection.extended`).
 
     >>> grid = LatentGrid((64,), (False,))
     >>> some = Discretization.points(torch.rand(200, 1, generator=torch.Generator().manual_seed(0)))
@@ -49,7 +51,9 @@ class LatentGrid:
     True
     """
 
-    def __init__(self, shape: Sequence[int], periodic: Sequence[bool], smoothing: float = 1.0) -> None:
+    def __init__(
+        self, shape: Sequence[int], periodic: Sequence[bool], smoothing: float = 1.0, extend: bool = False
+    ) -> None:
         self.shape = tuple(int(size) for size in shape)
         self.periodic = tuple(periodic)
         if len(self.shape) != len(self.periodic) or min(self.shape) < 4:
@@ -58,7 +62,8 @@ class LatentGrid:
             )
         self.size = math.prod(self.shape)
         self.scattered = Projection(_modes(self.shape, self.periodic), self.periodic, smoothing)
-        self.key = ("latent", self.shape, self.periodic, smoothing)
+        self.extend = extend
+        self.key = ("latent", self.shape, self.periodic, smoothing, extend)
         self._boxes: dict[str, Discretization] = {}
         self._smoothest = [
             None if wraps else smoothest(size) for size, wraps in zip(self.shape, self.periodic, strict=True)
@@ -88,7 +93,8 @@ class LatentGrid:
         exact = values.to(source.weights)  # sums over many points: float32 would lose a digit
         matrices = self._axiswise(source, source, "encode", axis_encoder, exact)
         if matrices is None:
-            return self.project(*unit(source, source), values, _thin_spacing(source))
+            extend = self.extend and source.cells is not None and source.cells.shape[1] <= source.dim
+            return self.project(*unit(source, source), values, extend)
         return apply_axes(matrices, exact).to(values) if matrices else values
 
     def encoded(self, field: Field) -> Tensor:
@@ -102,10 +108,14 @@ class LatentGrid:
         kept: Tensor = field.cache[self.key]
         return kept
 
-    def project(self, points: Tensor, weights: Tensor, values: Tensor, spacing: Tensor | None = None) -> Tensor:
-        """E for points `(n, d)` of the unit box with weights `(n,)`, whatever they are; `spacing` as in `penalty`."""
+    def project(self, points: Tensor, weights: Tensor, values: Tensor, extend: bool = False) -> Tensor:
+        """E for points `(n, d)` of the unit box with weights `(n,)`, whatever they are."""
         nyquist = regularity(points[:, 0], self.periodic[0]) if len(self.shape) == 1 else SCATTERED
-        c = self.scattered.coefficients(points, weights, values.to(points.device), nyquist, spacing)
+        there = values.to(points.device)
+        if extend:
+            c = self.scattered.extended(points, weights, there)
+        else:
+            c = self.scattered.coefficients(points, weights, there, nyquist)
         return self.scattered.on_axes(c, [x.to(c.device) for x in self.nodes]).to(values)
 
     def measure_of(self, points: Tensor, weights: Tensor, boundary: Tensor | None = None) -> Tensor:
@@ -180,18 +190,6 @@ def unit(points: Discretization, box: Discretization) -> tuple[Tensor, Tensor]:
     """Points `(n, d)` and weights `(n,)` as they are when the bounds of `box` are scaled to the unit box."""
     low, high = box.bounds.to(points.bounds).unbind(1)
     return (points.points - low) / (high - low), points.weights / (high - low).prod()
-
-
-def _thin_spacing(source: Discretization) -> Tensor | None:
-    """`h = sum_i w_i (w_i |Gamma|)^(1/k)`, weights of sum 1: the spacing on a curve (k = 1) or a surface Gamma (k = 2)
-    in the unit box; None for what is as thick as its space.
-    """
-    k, d = source.dim if source.cells is None else source.cells.shape[1] - 1, source.dim
-    if k == d:
-        return None
-    low, high = source.bounds.unbind(1)
-    size = source.weights / (high - low).prod() ** (k / d)  # on boxes that are no cubes, a mean of their sides
-    return (source.weights / source.weights.sum() * size ** (1 / k)).sum()
 
 
 def _unit_axes(points: Discretization, box: Discretization) -> list[tuple[Tensor, Tensor]] | None:

@@ -20,6 +20,7 @@ PERIOD = 1.5  # of a closed axis, in units of its length: the function is contin
 PENALTY = 1e-3  # lambda at the highest frequency of the band, for uniform points; ten times as much for random ones
 ORDER = 4  # lambda grows like |k|^(2 ORDER), as for smooth functions; with smoothing like |k|^(2 ROUGH_ORDER)
 ROUGH_ORDER = 2
+THIN = 0.1  # the same for functions on curves and surfaces in a sample, which it continues into space
 FLOOR = (
     1e-12,
     1e-5,
@@ -63,20 +64,25 @@ class Projection:
         return trigonometric(x / self.periods[axis], band * self.modes[axis])
 
     def coefficients(
-        self,
-        points: Tensor,
-        weights: Tensor,
-        values: Tensor,
-        nyquist: Tensor | float = SCATTERED,
-        spacing: Tensor | None = None,
+        self, points: Tensor, weights: Tensor, values: Tensor, nyquist: Tensor | float = SCATTERED
     ) -> Tensor:
         """Coefficients `(b, p, c)` of values `(b, n, c)` at points `(n, d)` with weights `(n,)`.
 
-        Linear in the values, and differentiable in them. The weights' size does not matter. `nyquist` and `spacing` as
-        in `penalty`.
+        Linear in the values, and differentiable in them. The weights' size does not matter. `nyquist` as in `penalty`.
         """
         gram, image = self.system(points, weights, values)
-        return self.solve(gram, self.penalty(distinct(points, weights.double()), nyquist, spacing), image)
+        return self.solve(gram, self.penalty(distinct(points, weights.double()), nyquist), image)
+
+    def extended(self, points: Tensor, weights: Tensor, values: Tensor) -> Tensor:
+        """Coefficients as of `coefficients`, of a function on a curve or surface, which the penalty alone continues.
+
+        `lambda_k = THIN ((1 + 4 |nu_k|^2) / (1 + 4 nu^2))^order` with the band's nu, whatever the points are, and no
+        FLOOR: what is off the curve must not depend on how many points there are on it.
+        """
+        gram, image = self.system(points, weights, values)
+        squares = self._squares(gram)
+        penalty = self.smoothing * THIN * ((1 + 4 * squares) / (1 + 4 * self._band**2)) ** self.order
+        return self.solve(gram, penalty, image, iterations=1)
 
     def system(self, points: Tensor, weights: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """`G = B^T W B` and `B^T W f`, weights of sum 1: all that is known of the function, of size p, not n.
@@ -107,34 +113,42 @@ class Projection:
             found = found + products(weights[rows, None].double() * part, factors)
         return found.reshape(self.size, b, c)
 
-    def solve(self, gram: Tensor, penalty: Tensor, image: Tensor) -> Tensor:
-        """`c <- c + (G + Lambda)^-1 (B^T W f - G c)`, ITERATIONS times: `(p, b, c)` -> `(b, p, c)`."""
+    def solve(self, gram: Tensor, penalty: Tensor, image: Tensor, iterations: int = ITERATIONS) -> Tensor:
+        """`c <- c + (G + Lambda)^-1 (B^T W f - G c)`, so many times: `(p, b, c)` -> `(b, p, c)`."""
         factor, _ = torch.linalg.cholesky_ex(gram + torch.diag(penalty))
         right = image.flatten(1)
         c = torch.cholesky_solve(right, factor)
-        for _ in range(ITERATIONS - 1 if self.smoothing == 1 else 0):
+        for _ in range(iterations - 1 if self.smoothing == 1 else 0):
             c = c + torch.cholesky_solve(right - gram @ c, factor)
         return c.reshape(image.shape).movedim(0, 1)
 
-    def penalty(self, weights: Tensor, nyquist: Tensor | float = SCATTERED, spacing: Tensor | None = None) -> Tensor:
+    def penalty(self, weights: Tensor, nyquist: Tensor | float = SCATTERED) -> Tensor:
         """`lambda_k = eta ((1 + 4 |nu_k|^2) / (1 + 4 nu^2))^order + FLOOR`, `nu_k = k / L` the frequency: `(p,)`.
 
         nu is the highest frequency of the band, or what distinct points of such weights determine if that is less:
-        `nyquist / (2 h)` with the spacing `h = sum_i w_i^(1 + 1/d)`, weights of sum 1, or that of points on a curve or
-        surface, which lie closer together. Beyond it coefficients are damped. Irregular points (a `nyquist` below 1)
-        do not only determine less, they amplify noise: `eta = PENALTY nyquist^-2.5`.
+        `nyquist / (2 h)` with the spacing `h = sum_i w_i^(1 + 1/d)`, weights of sum 1. Beyond it coefficients are
+        damped. Irregular points (a `nyquist` below 1) do not only determine less, they amplify noise:
+        `eta = PENALTY nyquist^-2.5`.
         """
         d = len(self.modes)
         share = (weights / weights.sum()).nan_to_num()
-        squares = share.new_zeros(1)
-        for count, period in zip(self.modes, self.periods, strict=True):
-            k = torch.arange(count + 1, dtype=share.dtype, device=share.device) / period
-            squares = (squares[:, None] + torch.cat([k, k[1:]]) ** 2).flatten()
-        spacing = (share.clamp_min(0) ** (1 + 1 / d)).sum() if spacing is None else spacing
-        band = min(count / period for count, period in zip(self.modes, self.periods, strict=True))
-        top = (nyquist / (2 * spacing)).clamp_max(band)
+        spacing = (share.clamp_min(0) ** (1 + 1 / d)).sum()
+        top = (nyquist / (2 * spacing)).clamp_max(self._band)
         eta = self.smoothing * PENALTY * nyquist**-2.5
-        return eta * ((1 + 4 * squares) / (1 + 4 * top**2)) ** self.order + FLOOR[d > 1]
+        return eta * ((1 + 4 * self._squares(share)) / (1 + 4 * top**2)) ** self.order + FLOOR[d > 1]
+
+    @property
+    def _band(self) -> float:
+        """The highest frequency that all axes have."""
+        return min(count / period for count, period in zip(self.modes, self.periods, strict=True))
+
+    def _squares(self, like: Tensor) -> Tensor:
+        """`|nu_k|^2` of each function: `(p,)`."""
+        squares = like.new_zeros(1)
+        for count, period in zip(self.modes, self.periods, strict=True):
+            k = torch.arange(count + 1, dtype=like.dtype, device=like.device) / period
+            squares = (squares[:, None] + torch.cat([k, k[1:]]) ** 2).flatten()
+        return squares
 
     def evaluate(self, coefficients: Tensor, points: Tensor) -> Tensor:
         """`sum_k c_k B_k(x)`: coefficients `(b, p, c)`, points `(n, d)` -> values `(b, n, c)`."""

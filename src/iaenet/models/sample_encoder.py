@@ -72,7 +72,7 @@ class Projected(PartEncoder):
 
     def __init__(self, part: Part, latent: LatentGrid) -> None:
         super().__init__()
-        self.latent = LatentGrid(latent.shape, latent.periodic, part.smoothing)
+        self.latent = LatentGrid(latent.shape, latent.periodic, part.smoothing, extend=True)
         self.measure = part.measure
         self.width = part.channels + (part.measure > 0)
 
