@@ -327,6 +327,7 @@ def test_a_signal_saves_and_the_next_run_resumes(number, code, here, long, whole
 def test_two_trainers_in_one_folder(here, long, whole):
     first = command(*long)
     wait_for(lambda: steps(here / "r") > 0, first)
+    os.kill(first.pid, signal.SIGSTOP)  # or it might be through before the second has begun
     second = command(*long, words="second.txt")
     assert finish(second, 60) == 2
     said = (here / "second.txt").read_text()
