@@ -24,7 +24,7 @@ from iaenet.models.base import Model
 from iaenet.models.iae_net import IAENet
 from iaenet.models.rollout import rollout
 from iaenet.training.batches import Samples
-from iaenet.training.config import AugmentConfig, TrainConfig
+from iaenet.training.config import TrainConfig
 from iaenet.training.losses import losses_of
 from iaenet.training.unrolled import unrolled
 
@@ -255,8 +255,8 @@ def test_losses_along_a_trajectory(file):
         (False, [errors[0], sum(errors[:2]) / 2, sum(errors) / 3]),
         (True, [errors[0], sum(errors[:2]) / 2, (errors[0] + errors[2]) / 2]),
     ):
-        options = AugmentConfig(steps=3, push_forward=push)
-        found = unrolled(model, chains, options, torch.Generator())
+        config = TrainConfig().but(augment={"steps": 3, "push_forward": push})
+        found = unrolled(model, chains, config, torch.Generator())
         assert sorted(found.tolist()) == pytest.approx(sorted(wanted), rel=1e-5)
         (gradient,) = torch.autograd.grad(found.max(), model.factor)
         # d/df of (e_1 + e_2 + e_3) / 3, or of (e_1 + e_3) / 2 with the input of the third step held
@@ -268,7 +268,7 @@ def test_losses_along_a_trajectory(file):
 def test_one_step_is_the_plain_loss(file):
     samples = Samples(load_dataset(file, split="train"))
     plain = losses_of(Scale(0.8), samples, [0, 5], TrainConfig(), torch.Generator())
-    chained = unrolled(Scale(0.8), samples.chains([0, 5], 1), AugmentConfig(), torch.Generator())
+    chained = unrolled(Scale(0.8), samples.chains([0, 5], 1), TrainConfig(), torch.Generator())
     torch.testing.assert_close(plain, chained)
     noisy = losses_of(Scale(0.8), samples, [0, 5], TrainConfig().but(augment={"noise": 0.1}), torch.Generator())
     assert not torch.allclose(plain, noisy)

@@ -12,28 +12,35 @@ from iaenet.errors import InvalidInputError
 from iaenet.functions.field import Field
 
 
-def relative_l2(prediction: Field, target: Field) -> Tensor:
+def relative_l2(prediction: Field, target: Field, *, by_channel: bool = False) -> Tensor:
     """`||p - t|| / ||t||` with `||f||^2 = int |f(x)|^2 dx` by quadrature, over all channels: a number, or `(b,)`.
 
-    The paper's formula (eq. l2loss) shows squares, its figures are unsquared; so is this.
+    The paper's formula (eq. l2loss) shows squares, its figures are unsquared; so is this. `by_channel` gives the mean
+    of the channels' own relative errors instead, for channels of different units.
 
     >>> from iaenet import Discretization
     >>> grid = Discretization.uniform(5)
     >>> true = Field(grid, torch.ones(5, 2))
     >>> relative_l2(Field(grid, 1.5 * true.values), true).item(), relative_l2(true, true).item()
     (0.5, 0.0)
+    >>> large = Field(grid, torch.tensor([1.0, 1000.0]).expand(5, 2))
+    >>> lost = Field(grid, torch.tensor([0.0, 1000.0]).expand(5, 2))
+    >>> round(relative_l2(lost, large).item(), 3), relative_l2(lost, large, by_channel=True).item()
+    (0.001, 0.5)
     """
     _check_shapes(prediction, target)
     # In units of the largest value: squares of 1e-20 or 1e20 are none in float32.
-    unit = _or_one(target.values.abs().amax(dim=(-2, -1), keepdim=True))
+    unit = _or_one(target.values.abs().amax(dim=-2 if by_channel else (-2, -1), keepdim=True))
     difference = (prediction.values - target.values) / unit
     weights = target.discretization.weights
     weights = (weights / weights.sum()).to(difference)
-    error = (weights @ difference**2).sum(dim=-1)
-    size = (weights @ (target.values / unit).to(difference) ** 2).sum(dim=-1)
+    error = weights @ difference**2
+    size = weights @ (target.values / unit).to(difference) ** 2
+    if not by_channel:
+        error, size = error.sum(dim=-1, keepdim=True), size.sum(dim=-1, keepdim=True)
     # The clamp keeps the gradient finite where the prediction is exact.
     root = torch.sqrt(error.clamp_min(torch.finfo(error.dtype).tiny) / _or_one(size))
-    return torch.where(error > 0, root, 0 * root)
+    return torch.where(error > 0, root, 0 * root).mean(dim=-1)
 
 
 def channel_l2(prediction: Field, target: Field) -> Tensor:

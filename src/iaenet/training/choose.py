@@ -1,10 +1,11 @@
 """Which network is trained: short trials on the validation samples, within the budget of time.
 
-    1  the likeliest candidate (`models.candidates`), for 2.5 % of the budget
-    2  a linear start for all, if that network has not come below what the best linear map leaves by then
-    3  if there are other candidates: each for 2.5 % and for 5 %, and what follows by a power law for the rest,
-       e(T) = e_2 (T / t_2)^-s,  s = log(e_1 / e_2) / log(t_2 / t_1),  since what learns fast at first may soon stop
-    4  the learning rate, from the number of steps that there is time for
+    1  each candidate (`models.candidates`) for 2.5 % and for 5 % of the budget, and what follows by a power law for
+       the rest, e(T) = e_2 (T / t_2)^-s,  s = log(e_1 / e_2) / log(t_2 / t_1): what learns fast at first may soon stop
+    2  the best of them with a linear start, likewise, if by then it has not come below what the best linear map leaves
+    3  the learning rate, from the number of steps that there is time for
+
+A single candidate without that doubt has one trial, which tells its pace.
 
 What was found is written to `choice.json` trial by trial: a run that was stopped goes on where it was, and its report
 says what was chosen and why. Options that the user gives hold for every candidate.
@@ -101,38 +102,39 @@ class Chooser:
         first = self._run(likeliest)
         if first.steps < LEAST:
             return self._chosen(first, f"a trial has fewer than {LEAST} steps: the likeliest network is taken")
-        rivals = [first, *others]
-        if data[0][0].discretization.dim > 1 and facts.linear_residual < _error(first):
-            start = {"linear_start": facts.linear_modes}
-            rivals = [
-                dataclasses.replace(one, name=f"{one.name} with a linear start", options={**one.options, **start})
-                if _may_start(one.options)
-                else one
-                for one in rivals
-            ]
-        if len(rivals) == 1:
-            return self._chosen(dataclasses.replace(rivals[0], steps=first.steps), "there is no other candidate")
-        left = 1 - SHORT * (rivals[0] is not first) - (SHORT + LONG) * len(rivals)
-        outcomes = []
-        for one in rivals:
-            short = first if one is first else self._run(one)
-            outcomes.append((self._run(dataclasses.replace(one, share=LONG)), short))
-        likely = self._expected(*outcomes[0], left)
-        best, lowest, why = outcomes[0][0], likely, "the likeliest; the trials promise nothing clearly better"
-        for long, short in outcomes[1:]:
-            expected = self._expected(long, short, left)
+        doubtful = data[0][0].discretization.dim > 1 and facts.linear_residual < _error(first)
+        if not others and not (doubtful and _may_start(first.options)):
+            return self._chosen(first, "there is no other candidate")
+        best, lowest = self._tried(likeliest, first)
+        why, likely = "the likeliest; the trials promise nothing clearly better", lowest
+        for one in others:
+            long, expected = self._tried(one)
             if expected < min(lowest, CLEARLY * likely):
                 best, lowest = long, expected
                 why = f"its trials promise an error of {expected:.2g}, those of the likeliest {likely:.2g}"
+        if doubtful and facts.linear_residual < _error(best) and _may_start(best.options):
+            start = {**best.options, "linear_start": facts.linear_modes}
+            long, expected = self._tried(
+                dataclasses.replace(best, name=f"{best.name} with a linear start", options=start)
+            )
+            if expected < CLEARLY * lowest:
+                best, why = long, f"its trials promise an error of {expected:.2g}, without that start {lowest:.2g}"
         return self._chosen(best, why)
 
+    def _tried(self, trial: Trial, short: Trial | None = None) -> tuple[Trial, float]:
+        """Both trials of a network, of which it may have had the short one: the long one, and what it promises."""
+        fresh = dataclasses.replace(trial, share=SHORT, error=None, steps=0, seconds=0.0)
+        short = short or self._run(fresh)
+        long = self._run(dataclasses.replace(fresh, share=LONG))
+        return long, self._expected(long, short)
+
     @staticmethod
-    def _expected(long: Trial, short: Trial, left: float) -> float:
-        """The error after what is left of the budget, by the power law through both trials."""
+    def _expected(long: Trial, short: Trial) -> float:
+        """The error after the budget, by the power law through both trials."""
         if not math.isfinite(_error(long)) or not math.isfinite(_error(short)):
             return _error(long)
         steepness = math.log(_error(short) / _error(long)) / math.log(LONG / SHORT)
-        return _error(long) * (left / LONG) ** -min(max(steepness, 0.0), STEEPEST)
+        return _error(long) * LONG ** min(max(steepness, 0.0), STEEPEST)
 
     def _run(self, trial: Trial) -> Trial:
         """Train it for a share of the budget, unless that was done before the run was stopped."""

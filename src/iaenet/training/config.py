@@ -112,7 +112,7 @@ class Options:
         """The same with some changes; parts may be given as dicts.
 
         >>> TrainConfig().but(epochs=5, optimizer={"name": "adam"}).optimizer
-        OptimizerConfig(name='adam', lr=0.0, weight_decay=0.0, convolutions=True, clip=1.0, ema=0.0)
+        OptimizerConfig(name='adam', lr=0.0, weight_decay=0.0, convolutions=True, clip=1.0, ema=0.0, loss='auto')
         """
         parts: dict[str, Any] = {}
         for key, value in changes.items():
@@ -135,6 +135,9 @@ class OptimizerConfig(Options):
         convolutions: for muon, whether kernels of convolutions count as matrices. Default true.
         clip: largest norm of the gradient; 0 for no limit. Default 1.
         ema: decay of a running mean of the weights, which is then what is validated and kept; 0 for none. Default 0.
+        loss: what is minimised, and chooses the best epoch: joint (relative L2 error of all channels of the output
+            together) or channels (mean of the channels' own relative L2 errors); auto is joint where channels have one
+            unit and differ in size by less than ten times. Default auto.
     """
 
     name: Literal["muon", "adamw", "adam"] = "muon"
@@ -143,6 +146,7 @@ class OptimizerConfig(Options):
     convolutions: bool = True
     clip: float = 1.0
     ema: float = 0.0
+    loss: Literal["auto", "joint", "channels"] = "auto"
 
 
 @dataclass(frozen=True)

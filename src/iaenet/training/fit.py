@@ -25,7 +25,7 @@ from iaenet.training.horizon import budget_of
 from iaenet.training.loggers import Logger, make_logger
 from iaenet.training.loop import Progress, State, set_weights, train
 from iaenet.training.losses import Loss
-from iaenet.training.prepare import Data, normalizers, operator_for, plain_model, split_data
+from iaenet.training.prepare import Data, loss_for, normalizers, operator_for, plain_model, split_data
 from iaenet.training.run_config import write_config
 from iaenet.training.run_folder import RunFolder
 
@@ -158,6 +158,7 @@ def fit(
                 write_config(folder, resolved)
             show = progress(folder.path.name) if progress is not None and team.is_main else None
             team.wait()  # nobody looks for checkpoints before the folder is ours
+            config = config.but(optimizer={"loss": loss_for(training, config, origin)})
             settled, spent = config.settled(len(pairs)), 0.0
             options = {"name": model} if isinstance(model, str) else model
             if not isinstance(options, nn.Module) and options.get("name") == "iaenet" and config.budget:

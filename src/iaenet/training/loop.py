@@ -177,9 +177,7 @@ def train(
                 state.epoch, state.position = state.epoch + 1, 0  # so many short passes need not all be validated
                 continue
             state.validated = 0.0 if horizon is None else horizon.progress
-            error = _validate(
-                mean, validation, team, config.batch_size, lambda: stop_if(team.total(0.0, stop.signal)[1])
-            )
+            error = _validate(mean, validation, team, config, lambda: stop_if(team.total(0.0, stop.signal)[1]))
             _check(error, "validation error", state.step, state.epoch)
             _finish_epoch(state, error, lr_at(state.step - 1))
             rate.epoch(state.history[-1]["loss"])
@@ -194,11 +192,11 @@ def train(
 
 
 def _validate(
-    operator: Operator, samples: Samples, team: Distributed, batch_size: int, poll: Callable[[], None]
+    operator: Operator, samples: Samples, team: Distributed, config: TrainConfig, poll: Callable[[], None]
 ) -> float:
     """Mean error of the samples, of which each process takes a part; `poll` is called after each batch."""
     total, count = 0.0, 0
-    size = 2 * batch_size * team.size
+    size = 2 * config.batch_size * team.size
     for start in range(0, len(samples), size):
         indices = list(range(start, min(start + size, len(samples))))[team.rank :: team.size]
         pairs = samples.take(indices)
@@ -206,7 +204,7 @@ def _validate(
             operator, [given for given, _ in pairs], [wanted.discretization for _, wanted in pairs], check=False
         )
         for one, (_, wanted) in zip(found, pairs, strict=True):
-            errors = relative_l2(one, wanted.to("cpu"))
+            errors = relative_l2(one, wanted.to("cpu"), by_channel=config.optimizer.loss == "channels")
             total, count = total + float(errors.sum()), count + len(errors)
         poll()
     return team.mean(total, count)

@@ -31,7 +31,7 @@ def losses_of(
     augment = config.augment
     if augment.steps > 1:
         with _autocast(samples.stacks[0][1].values.device.type, config.precision):
-            return unrolled(network, samples.chains(indices, augment.steps), augment, generator)
+            return unrolled(network, samples.chains(indices, augment.steps), config, generator)
     pairs: list[Pair] = symmetric(samples.take(indices), list(augment.symmetries), generator)
     pairs = at_some_points(pairs, augment.query_points, generator) if augment.query_points else pairs
     pairs = [(noisy(given, augment.noise, generator), wanted) for given, wanted in pairs] if augment.noise else pairs
@@ -39,7 +39,10 @@ def losses_of(
     with _autocast(pairs[0][1].values.device.type, config.precision):
         if loss is None:
             found = network([given for given, _ in pairs + more], [wanted.discretization for _, wanted in pairs + more])
-            losses = [relative_l2(one, wanted) for one, (_, wanted) in zip(found, pairs + more, strict=True)]
+            apart = config.optimizer.loss == "channels"
+            losses = [
+                relative_l2(one, wanted, by_channel=apart) for one, (_, wanted) in zip(found, pairs + more, strict=True)
+            ]
         else:
             losses = [_checked(loss(network, *pair), pair[0]) for pair in pairs + more]
     total = torch.cat(losses[: len(pairs)])

@@ -3,7 +3,7 @@
 import copy
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import nn
@@ -24,6 +24,7 @@ from iaenet.models.registry import build, name_of
 from iaenet.training.batches import Samples
 from iaenet.training.config import TrainConfig
 
+LIKE = 10.0  # times: channels whose sizes differ by less may share a loss
 Data = str | os.PathLike[str] | Dataset | Imported | Sequence[Pair] | tuple[Any, Any]
 
 
@@ -137,6 +138,17 @@ def normalizers(training: Samples, config: TrainConfig) -> tuple[Normalizer, Nor
         return Normalizer.fit(training.stacks)
     first, second = (Normalizer([0.0] * f.channels, [1.0] * f.channels) for f in training.stacks[0])
     return first, second
+
+
+def loss_for(training: Samples, config: TrainConfig, origin: dict[str, Any]) -> Literal["joint", "channels"]:
+    """The loss that the config names, or what suits the outputs: joint for channels of one unit and like sizes."""
+    if config.optimizer.loss != "auto":
+        return config.optimizer.loss
+    squares = [wanted.batch_values.double().square().mean(dim=1).sum(dim=0) for _, wanted in training.stacks]
+    sizes = torch.stack(squares).sum(dim=0).sqrt()
+    sizes = sizes[sizes > 0]  # a channel that is zero everywhere is like any other
+    units = {channel["unit"] for channel in origin["outputs"]}
+    return "channels" if len(units) > 1 or (len(sizes) and sizes.max() > LIKE * sizes.min()) else "joint"
 
 
 def plain_model(model: nn.Module | str | Mapping[str, Any]) -> Any:

@@ -9,11 +9,11 @@ from iaenet.functions.field import Field
 from iaenet.functions.metrics import relative_l2
 from iaenet.models.base import Given
 from iaenet.models.rollout import next_input
-from iaenet.training.config import AugmentConfig
+from iaenet.training.config import TrainConfig
 
 
 def unrolled(
-    network: Any, chains: list[tuple[Any, list[Field]]], options: AugmentConfig, generator: torch.Generator
+    network: Any, chains: list[tuple[Any, list[Field]]], config: TrainConfig, generator: torch.Generator
 ) -> Tensor:
     """The loss of each sample, `(b,)`: the mean of `L(Psi^k u, u_k)` over the steps k that its trajectory has.
 
@@ -23,9 +23,10 @@ def unrolled(
     Args:
         network: an operator in the data's units.
         chains: inputs, and the outputs after 1, 2, .. steps; samples of one chain are as long.
-        options: `steps`, `push_forward` and `noise`.
+        config: `steps`, `push_forward` and `noise` of its `augment`, and which loss.
         generator: of the noise.
     """
+    options, apart = config.augment, config.optimizer.loss == "channels"
     states = [noisy(given, options.noise, generator) if options.noise else given for given, _ in chains]
     losses: list[list[Tensor]] = [[] for _ in chains]
     for step in range(options.steps):
@@ -38,7 +39,7 @@ def unrolled(
         for j, state in zip(alive, found, strict=True):
             last = step == len(chains[j][1]) - 1
             if not options.push_forward or step == 0 or last:
-                losses[j].append(relative_l2(state, chains[j][1][step]))
+                losses[j].append(relative_l2(state, chains[j][1][step], by_channel=apart))
             if not last:
                 if options.push_forward:
                     state = Field.unchecked(state.discretization, state.values.detach())
