@@ -108,7 +108,8 @@ def test_flat_bodies_are_voids_although_no_ball_in_them_is_large(axes):
         points = points[((points / axes) ** 2).sum(axis=1) > 1][:2000]
         points = np.concatenate([sphere / np.linalg.norm(sphere, axis=1, keepdims=True) * axes, points])
         made = Discretization.points(points, bounds=[[-1, 1]] * 3)
-        assert made.measure == pytest.approx(8 - 4 / 3 * math.pi * math.prod(axes), rel=0.01)  # the body is 3 % of the cube, at least
+        # The body is 3 % of the cube, at least.
+        assert made.measure == pytest.approx(8 - 4 / 3 * math.pi * math.prod(axes), rel=0.01)
 
 
 def test_integrals_over_a_domain_that_was_found():
