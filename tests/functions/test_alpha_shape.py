@@ -98,6 +98,20 @@ def test_nodes_of_a_mesh_give_the_measure_of_the_mesh():
     assert made.measure == pytest.approx(exact, rel=2e-3)
 
 
+@pytest.mark.parametrize("axes", [(0.25, 0.4, 0.6), (0.27, 0.3, 0.6), (0.5, 0.5, 0.25)])
+def test_flat_bodies_are_voids_although_no_ball_in_them_is_large(axes):
+    """Random points around an ellipsoid, and on it, in a cube of side 2."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        sphere = rng.standard_normal((500, 3))
+        points = rng.uniform(-1, 1, (2200, 3))
+        points = points[((points / axes) ** 2).sum(axis=1) > 1][:2000]
+        points = np.concatenate([sphere / np.linalg.norm(sphere, axis=1, keepdims=True) * axes, points])
+        made = Discretization.points(points, bounds=[[-1, 1]] * 3)
+        # The body is 3 % of the cube, at least.
+        assert made.measure == pytest.approx(8 - 4 / 3 * math.pi * math.prod(axes), rel=0.01)
+
+
 def test_integrals_over_a_domain_that_was_found():
     x = drawn(3, 4000, 2, l_shape)
     made = Discretization.points(x)

@@ -93,6 +93,8 @@ VARIANTS = {
     "kernels alone": {"blocks": 0, "post": 0, "head": Head(8, PointIAE(4, 8))},
     "a linear start": {"linear_start": 3},
     "a head and a linear start": {"head": 8, "linear_start": 3},
+    "the change": {"linear_start": "identity"},
+    "the change, with a head": {"head": 8, "linear_start": "identity"},
     "the measure": {"geometry": ["measure"]},
     "the distance, with a head": {"geometry": ["distance"], "head": 8},
 }

@@ -8,7 +8,8 @@ import torch
 
 from iaenet import Discretization, Field, Fourier, IAENet, InvalidInputError, LatentGrid, SpectralIAE, Wavelet
 from iaenet.data.problems.burgers import Burgers
-from iaenet.models.linear_start import LinearStart
+from iaenet.models.linear_start import IdentityStart, LinearStart
+from iaenet.models.presets import for_pairs
 from iaenet.models.registry import build
 from iaenet.nn.transform import Grid
 
@@ -162,7 +163,7 @@ def test_a_preset_leaves_it_out_where_the_map_is_far_from_linear(power, options,
     grid = Discretization.uniform(64, periodic=True)
     chance = torch.Generator().manual_seed(0)
     inputs = [torch.randn(1, generator=chance) * torch.sin(2 * torch.pi * grid.points).float() for _ in range(40)]
-    data = [(Field(grid, f), Field(grid, f**power)) for f in inputs]
+    data = [(Field(grid, f), Field(grid, f.roll(16, 0) ** power)) for f in inputs]
     torch.manual_seed(1)
     made = build("iaenet", data, **options)
     assert bool(made.linear_start.residual < 1) == bool(made.linear_start.matrix.any()) == has
@@ -209,3 +210,58 @@ def test_autocast_changes_nothing():
         found = made(data[0][0]).values
     assert found.dtype == torch.float32
     assert torch.equal(found, plain)
+
+
+# ------------------------------------------------------------------ the input itself
+
+
+def steps(count, change=0.1, points=24, dim=1):
+    """States of two channels, the states after a step, and a coefficient that stays, as normalised data might be."""
+    grid = Discretization.uniform((points,) * dim, periodic=True)
+    chance = torch.Generator().manual_seed(1)
+    made = []
+    for _ in range(count):
+        phase = 2 * torch.pi * (grid.points[:, :1] + torch.rand(1, 3, generator=chance))
+        state = 2**0.5 * torch.cos(phase)
+        later = 0.9 * state[:, :2] + 0.2 + change * state[:, :2] ** 2
+        made.append((Field(grid, state.float()), Field(grid, later.float())))
+    return made
+
+
+def test_what_a_state_leaves_of_the_next_is_found_channel_by_channel():
+    data = steps(40)
+    start = IdentityStart(2)
+    assert start.fit(*([one.values[None] for one in side] for side in zip(*data, strict=True)), worth=0.3)
+    torch.testing.assert_close(start.factor, torch.full((2,), 0.9), rtol=0, atol=0.02)
+    torch.testing.assert_close(start.constant, torch.full((2,), 0.3), rtol=0, atol=0.02)  # the mean of the square is 1
+    torch.testing.assert_close(start.residual, torch.full((2,), 0.1 / 2**0.5), rtol=0.1, atol=0)
+    far = [torch.randn(4, 24, 2) for _ in range(2)]
+    assert not start.fit([far[0]], [far[1]], worth=0.3)
+
+
+@pytest.mark.parametrize("options", [{}, {"head": 8}])
+def test_a_network_of_the_change_begins_at_the_input_on_any_points(options):
+    """Untrained, it is off by about the change, on the training grid, on a finer one and on random points."""
+    data = steps(20, change=1e-3)
+    model = build("iaenet", data, **{"width": 8, "blocks": 1, "linear_start": "identity", **options})
+    model.initialise(data)
+    random = Discretization.points(torch.rand(200, 1, generator=torch.Generator().manual_seed(0)), periodic=True)
+    for at in (data[0][0].discretization, Discretization.uniform(100, periodic=True), random):
+        state = 2**0.5 * torch.cos(2 * torch.pi * (at.points + torch.tensor([0.0, 0.3, 0.6]))).float()
+        with torch.no_grad():
+            found = model(Field(at, state)).values
+        assert (found - 0.9 * state[:, :2] - 0.2).abs().max() < 0.02
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+def test_the_change_is_learned_where_outputs_are_near_the_inputs(dim):
+    near, far = steps(8, dim=dim, points=16), steps(8, change=0.9, dim=dim, points=16)
+    assert for_pairs(near)["linear_start"] == "identity"
+    assert "linear_start" not in for_pairs(far)
+    fewer = [(Field(given.discretization, given.values[:, :1]), wanted) for given, wanted in near]
+    elsewhere = [(given, Field(Discretization.uniform((16,) * dim), wanted.values)) for given, wanted in near]
+    assert "linear_start" not in for_pairs(fewer)
+    assert "linear_start" not in for_pairs(elsewhere)
+    assert build("iaenet", near).options["linear_start"] == "identity"
+    with pytest.raises(InvalidInputError, match="2 outputs, but only 1 inputs"):
+        IAENet(1, 2, linear_start="identity")

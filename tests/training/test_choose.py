@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from itertools import pairwise
 
 import pytest
 import torch
@@ -29,7 +30,7 @@ def waves(count=40, n=32, power=2):
 
 
 def images(values, apart=False):
-    """Pairs on the unit square, from functions of its points; outputs elsewhere than inputs if `apart`."""
+    """Functions on the unit square to their mirror images; outputs elsewhere than inputs if `apart`."""
     chance = torch.Generator().manual_seed(0)
     grid = Discretization.tensor_grid(*[torch.linspace(0, 1, 32, dtype=torch.float64)] * 2)
     pairs = []
@@ -40,7 +41,8 @@ def images(values, apart=False):
             other = Discretization.points(torch.rand(90, 2, generator=chance, dtype=torch.float64))
         else:
             other = grid
-        pairs.append(tuple(Field(one, values(one.points.float(), a, b)[:, None]) for one in (grid, other)))
+        sides = (grid, grid.points.float()), (other, 1 - other.points.float())
+        pairs.append(tuple(Field(at, values(x, a, b)[:, None]) for at, x in sides))
     return pairs
 
 
@@ -51,6 +53,16 @@ def test_smooth_functions_have_one_candidate_and_jumps_a_unet_too():
     jumps, facts = candidates(images(lambda x, a, b: torch.sign((x[:, 0] - a) * (x[:, 1] - b))))
     assert [one.name for one in jumps] == ["spectral", "wide band", "U-Net"]
     assert facts.outputs_beyond > 0.1
+
+
+def test_of_outputs_near_the_inputs_the_change_is_learned(tmp_path, monkeypatch):
+    grid = Discretization.uniform((16, 16), periodic=True)
+    states = [torch.cos(2 * torch.pi * (grid.points[:, :1] + t)).float() for t in torch.linspace(0, 1, 30)]
+    pairs = [(Field(grid, one), Field(grid, other)) for one, other in pairwise(states)]
+    found, _ = candidates(pairs)
+    assert [one.name for one in found] == ["change"]
+    scripted(monkeypatch, {"change": 0.5})
+    assert chosen(tmp_path, pairs).chosen.options == {"linear_start": "identity"}
 
 
 def test_values_that_are_given_elsewhere_than_asked_for_are_a_case_for_kernels():

@@ -22,6 +22,9 @@ from iaenet.functions.quadrature import Array, Flags, Index, Simplices, binned, 
 VOID = {2: 3.4, 3: 2.5}
 VOID_AT_WALL = {2: 4.2, 3: 2.9}
 EDGE, EDGE_AT_WALL = 1.6, 1.2
+# Size of a connected set of such simplices, in units of the local spacing, that is a void even where no ball is large:
+# flat voids. Random points in a box have at most 11 (2-D) and 3 (3-D) away from its walls.
+LARGE = {2: 30.0, 3: 12.0}
 # Depth of the strip between the outermost of random points and the border, over their scatter about a smooth border.
 STRIP = {2: 3.3, 3: 2.0}
 SMOOTH = 0.03  # scatter of the nodes of a mesh about the border that they lie on
@@ -208,11 +211,12 @@ def _without_voids(found: Simplices, spacing: Array) -> Flags | None:
     """Which simplices `(e,)` belong to the domain, or None if they all do or too few to hold the points.
 
     As in edge detection, two thresholds: a void is a connected set of simplices beyond the lower one, with a simplex
-    beyond the higher one.
+    beyond the higher one, or of a size that chance does not make.
     """
     d = found.nodes.shape[1]
-    _, radii, _, _ = found.ball
-    ratio = radii / spacing[found.source[found.corners]].max(axis=1)
+    sizes, radii, _, _ = found.ball
+    local = spacing[found.source[found.corners]].max(axis=1)
+    ratio = radii / local
     solid = found.inside & np.isfinite(radii)
     within = solid & (found.corners < len(found.nodes)).all(axis=1)
     if not within.any():
@@ -220,14 +224,17 @@ def _without_voids(found: Simplices, spacing: Array) -> Flags | None:
     ratio /= min(float(np.quantile(ratio[within], 0.75)), QUARTILE)
     at_wall = _at_wall(found)
     seeds = solid & (ratio > np.where(at_wall, VOID_AT_WALL[d], VOID[d]))
-    if not seeds.any():
-        return None
     loose = found.inside & (ratio > np.where(at_wall, EDGE_AT_WALL, EDGE))
+    volumes = np.where(loose & ~at_wall, sizes, 0.0) / local**d
+    if not seeds.any() and volumes.sum() <= LARGE[d]:
+        return None
     rows, columns = np.nonzero(loose[:, None] & (found.neighbours >= 0) & loose[found.neighbours])
     links = (np.ones(len(rows), bool), (rows, found.neighbours[rows, columns]))
     _, label = connected_components(coo_array(links, shape=(len(loose), len(loose))), directed=False)
-    in_void = np.zeros(len(loose), bool)
+    in_void = np.bincount(label, volumes) > LARGE[d]
     in_void[label[seeds]] = True
+    if not in_void.any():
+        return None
     kept = found.inside & ~(loose & in_void[label])
     # Points on curves or surfaces have no such domain.
     bare = np.bincount(found.corners[kept].ravel(), minlength=len(found.points))[: len(found.nodes)] == 0

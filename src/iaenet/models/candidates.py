@@ -100,6 +100,9 @@ def candidates(data: Sequence[Pair]) -> tuple[list[Candidate], Facts]:
     facts = facts_of(data, shape)
     beyond = max(facts.inputs_beyond, facts.outputs_beyond)
     share = f"{beyond:.0%} of the functions lie beyond the band"
+    if "linear_start" in rule:
+        why = "outputs are near the inputs: it learns the change"
+        return [Candidate("change", why, {"linear_start": rule["linear_start"]})], facts
     local = "branches" in rule  # the rule has found a U-Net
     found = [Candidate("U-Net" if local else "spectral", "the inputs need smoothing" if local else "the usual network")]
 

@@ -14,7 +14,7 @@ from iaenet.functions.interpolate import interpolate
 from iaenet.functions.latent_grid import unit
 from iaenet.models.base import IDEAS, Pair, infer_shape
 from iaenet.models.grid_model import GridModel, Group, as_shape
-from iaenet.models.linear_start import LinearStart
+from iaenet.models.linear_start import IdentityStart, LinearStart, Start
 from iaenet.models.presets import for_pairs, preset_sizes
 from iaenet.models.query_head import Head
 from iaenet.nn.block import IAEBlock, Skips
@@ -50,7 +50,8 @@ class IAENet(GridModel):
             through a pointwise network; `Head(32, kernels=PointIAE(...))` has learned kernels on the points, too.
             0: the output itself is read off, for functions that the grid resolves.
         linear_start: harmonics of the best linear map from input to output, which `initialise` finds in closed form;
-            the network learns the rest. 0 for none; "auto": on a line, if it leaves at most a fifth of such samples.
+            the network learns the rest. 0 for none; "auto": on a line, if it leaves at most a fifth of such samples;
+            "identity": the input itself, so that the network learns the change, for steps in time.
         geometry: what the network is told of the sample's domain, as further channels on the grid: its "measure", the
             "distance" to its boundary, which a head sees at the query points, too. For domains that are not the box.
         smoothing: of the projection of point sets, see `Projection`; above 1 for functions with noise or jumps.
@@ -81,7 +82,7 @@ class IAENet(GridModel):
         skips: Skips = "dense",
         post: int = 0,
         head: int | Head | Mapping[str, Any] = 0,
-        linear_start: int | Literal["auto"] = 0,
+        linear_start: int | Literal["auto", "identity"] = 0,
         geometry: Sequence[Geometry] = (),
         smoothing: float = 1.0,
     ) -> None:
@@ -118,8 +119,8 @@ class IAENet(GridModel):
             self.head = asked.build(seen, width if blocks else 0, out_channels, self.periodic)
         if self.head is None:
             self.project = nn.Sequential(linear(width, width), nn.GELU(), linear(width, out_channels))
-        modes, self.worth = _start(linear_start, known, self.grid)
-        self.linear_start = LinearStart(known, out_channels, modes, self.grid) if modes else None
+        self.linear_start: Start | None
+        self.linear_start, self.worth = _start(linear_start, known, out_channels, self.grid)
 
     @classmethod
     def from_preset(
@@ -150,8 +151,8 @@ class IAENet(GridModel):
     @classmethod
     def for_data(cls, data: Sequence[Pair], *, preset: str = "small", **options: Any) -> "IAENet":
         """The network of a preset for such pairs, see `presets.for_pairs`; options replace what that chooses."""
-        shape = infer_shape(data)
-        network: Any = cls.from_preset(preset, **shape, **for_pairs(data, preset) | options)  # type: ignore[arg-type]
+        chosen = for_pairs(data, preset) | ({} if options.get("blocks", 1) else {"linear_start": 0}) | options
+        network: Any = cls.from_preset(preset, **infer_shape(data), **chosen)  # type: ignore[arg-type]
         return network
 
     @property
@@ -185,8 +186,7 @@ class IAENet(GridModel):
             ]
         if start.fit(inputs, outputs, self.worth):
             for block in self.blocks:
-                for branch in block.branches:
-                    branch.initialise(start.maps, start.modes)
+                start.share_with(block.branches)
 
     def encode(self, group: Group) -> Tensor:
         """E: the input on the latent grid, and what is told of the domain there: `(b, s, c)`."""
@@ -278,10 +278,13 @@ def _default(grid: Grid) -> list[Branch]:
     return [PointIAE(along), SpectralIAE(Fourier(modes), along ** len(grid.shape)), SpectralConv(modes)]
 
 
-def _start(given: int | Literal["auto"], channels: int, grid: Grid) -> tuple[int, float]:
-    """Modes of the linear start, and what it may leave."""
-    if given != "auto":
-        return grid.held(given), 1.0
-    modes = grid.held(AUTO_MODES)
-    quick = len(grid.shape) == 1 and channels * (2 * modes + 1) <= QUICK
-    return (modes if quick else 0), WORTH
+def _start(given: int | str, in_channels: int, out_channels: int, grid: Grid) -> tuple[Start | None, float]:
+    """What the network starts from, and how much that may leave."""
+    if given == "identity":
+        if out_channels > in_channels:
+            raise InvalidInputError(f"linear_start identity: {out_channels} outputs, but only {in_channels} inputs")
+        return IdentityStart(out_channels), 1.0
+    modes, worth = (grid.held(AUTO_MODES), WORTH) if given == "auto" else (grid.held(int(given)), 1.0)
+    if given == "auto" and (len(grid.shape) > 1 or in_channels * (2 * modes + 1) > QUICK):
+        modes = 0
+    return (LinearStart(in_channels, out_channels, modes, grid) if modes else None), worth

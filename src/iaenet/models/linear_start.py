@@ -1,18 +1,30 @@
-"""The best linear map between coefficients, found in closed form before the training."""
+"""Where a network starts from, found in closed form before the training: a linear map, or the input itself."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 
 from iaenet.errors import InvalidInputError
 from iaenet.functions.basis import Trigonometric
+from iaenet.nn.branches import BranchLayer
 from iaenet.nn.pointwise import full_precision
 from iaenet.nn.transform import Grid, GridTransform
 
 MOST = 4096  # numbers on the input's side; the fit solves an equation of this size
 RIDGES = tuple(10.0**-i for i in range(9))  # shares of the mean square of the input's numbers
 HELD_OUT = 10  # every tenth sample chooses the ridge
+
+
+class Start(Protocol):
+    """What a network starts from: a map on the latent grid, and the size of what it leaves."""
+
+    residual: Tensor
+
+    def __call__(self, values: Tensor) -> Tensor: ...
+    def fit(self, inputs: Sequence[Tensor], outputs: Sequence[Tensor], worth: float = 1.0) -> bool: ...
+    def share_with(self, branches: Sequence[BranchLayer]) -> None: ...
 
 
 class LinearStart(nn.Module):
@@ -57,6 +69,11 @@ class LinearStart(nn.Module):
         p = len(self.constant) // self.channels
         return self.matrix.reshape(p, -1, p, self.channels).permute(1, 3, 2, 0).flatten(0, 1)
 
+    def share_with(self, branches: Sequence[BranchLayer]) -> None:
+        """Start branches between the same coefficients from L, too."""
+        for branch in branches:
+            branch.initialise(self.maps, self.modes)
+
     @torch.no_grad()
     def fit(self, inputs: Sequence[Tensor], outputs: Sequence[Tensor], worth: float = 1.0) -> bool:
         """Fit functions `(b, s, c)` on the grid; whether it leaves no more than `worth` of held-out samples."""
@@ -79,6 +96,50 @@ class LinearStart(nn.Module):
         self.constant.copy_(found[0])
         self.matrix.copy_(found[1:])
         self.residual.fill_(residual)
+        return True
+
+
+class IdentityStart(nn.Module):
+    """`g = alpha f + beta` on the latent grid, channel by channel: a state in time is much like the state before it.
+
+    What is left for the network is the change, `residual` in each channel. Unlike a linear map between coefficients
+    this has no band: what the network does not see stays as it was. Further channels of the input have no part in it.
+    """
+
+    factor: Tensor
+    constant: Tensor
+    residual: Tensor
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        for name, value in (("factor", 0.0), ("constant", 0.0), ("residual", 1.0)):
+            self.register_buffer(name, torch.full((channels,), value))
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Values `(b, s, c)` on the grid -> `(b, s, c')`."""
+        return torch.addcmul(self.constant, values[..., : len(self.factor)], self.factor)
+
+    def share_with(self, branches: Sequence[BranchLayer]) -> None:
+        """Nothing: branches see the input as it is."""
+
+    @torch.no_grad()
+    def fit(self, inputs: Sequence[Tensor], outputs: Sequence[Tensor], worth: float = 1.0) -> bool:
+        """Fit functions `(b, s, c)` on the grid; whether it leaves no more than `worth` of them."""
+        c = len(self.factor)
+        count, sums = 0, torch.zeros(5, c, dtype=torch.float64)
+        for given, wanted in zip(inputs, outputs, strict=True):
+            f, g = given[..., :c].double().flatten(0, 1), wanted.double().flatten(0, 1)
+            count += len(f)
+            sums += torch.stack([f.sum(0), g.sum(0), (f * f).sum(0), (f * g).sum(0), (g * g).sum(0)]).cpu()
+        mean_f, mean_g, ff, fg, gg = sums / count
+        factor = (fg - mean_f * mean_g) / (ff - mean_f**2).clamp_min(1e-30)
+        constant = mean_g - factor * mean_f
+        rest = (gg - mean_g**2 - factor * (fg - mean_f * mean_g)).clamp_min(0.0)
+        if not float(rest.sum()) <= worth**2 * float(gg.sum()):
+            return False
+        self.factor.copy_(factor)
+        self.constant.copy_(constant)
+        self.residual.copy_(rest.sqrt().clamp_min(1e-6))
         return True
 
 

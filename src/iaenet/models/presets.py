@@ -13,6 +13,7 @@ from iaenet.functions.latent_grid import LatentGrid
 from iaenet.functions.smoothing import best_smoothing
 from iaenet.models.base import Pair
 from iaenet.models.grid_model import latent_shape
+from iaenet.models.linear_start import IdentityStart
 from iaenet.nn.branches import Branch, Fourier, GridConv, GridUNet, PointIAE, SpectralConv, SpectralIAE
 from iaenet.nn.transform import Grid
 
@@ -20,7 +21,15 @@ NAMES = ("small", "base")
 ROUGH = 0.015  # what a grid of a few points less may leave of outputs that are read off without a head
 LOOKED_AT = 64  # outputs, at most, that this is judged by
 LOOKED_ALONG = 16  # points along each axis of a box, by which it is judged whether a domain fills it
+NEAR = 0.3  # what the input itself may leave of the output, as a share of its size, where the change is learned
 OTHERS = 0.1  # share of the inputs from which it counts that they do not fill their box: chance leaves gaps, too
+
+# Networks of a change, by dimension: it is a matter of neighbours and waves, the same everywhere.
+CHANGES: dict[int, dict[str, Any]] = {
+    1: {"width": 48, "blocks": 3, "branches": [SpectralConv(24), GridConv()], "post": 0},
+    2: {"width": 32, "blocks": 3, "branches": [SpectralConv(12)], "post": 0},
+    3: {},
+}
 
 
 def preset_sizes(preset: str, grid: Grid) -> dict[str, Any]:
@@ -66,7 +75,8 @@ def for_pairs(data: Sequence[Pair], preset: str = "small") -> dict[str, Any]:
     measure is a channel, and the distance to its boundary where cells say what that is. The smoothing of point sets is
     that which finds inputs at half of their points best from the other half. The output has a head in 2-D and 3-D where
     inputs are given on points, and wherever outputs have much that a grid of a few points less along each axis does not
-    hold: shocks, edges. `small` has a U-Net for inputs in 2-D that need smoothing: jumps are a matter of neighbours.
+    hold: shocks, edges. `small` has a U-Net for inputs in 2-D that need smoothing: jumps are a matter of neighbours;
+    and where outputs are near the inputs, as after a step in time, it learns the change by convolutions.
     """
     first = data[0][0].discretization
     inputs, outputs = [given for given, _ in data], [wanted for _, wanted in data]
@@ -80,7 +90,30 @@ def for_pairs(data: Sequence[Pair], preset: str = "small") -> dict[str, Any]:
         chosen |= {"head": 32}
     if preset == "small" and first.dim == 2 and chosen["smoothing"] > 1:
         chosen |= {"width": 48, "blocks": 1, "branches": [SpectralConv(8), GridUNet(widest=1)]}
+    elif near_inputs(data):
+        chosen |= {"linear_start": "identity"} | (CHANGES[min(first.dim, 3)] if preset == "small" else {})
     return chosen
+
+
+def near_inputs(data: Sequence[Pair]) -> bool:
+    """Whether outputs are much like the inputs, at the same points: their first channels leave at most 0.3 of them.
+
+    >>> from iaenet import Discretization
+    >>> grid = Discretization.uniform(32, periodic=True)
+    >>> wave, later, other = (torch.cos(2 * torch.pi * (grid.points + t)) for t in (0, 0.02, 0.25))
+    >>> [near_inputs([(Field(grid, wave), Field(grid, one))]) for one in (later, other)]
+    [True, False]
+    """
+    pairs = data[:: max(1, len(data) // LOOKED_AT)]
+    for given, wanted in pairs:
+        same = given.discretization is wanted.discretization or given.discretization.key == wanted.discretization.key
+        if not same or wanted.channels > given.channels or wanted.discretization.n < 2:
+            return False
+    given, wanted = (
+        [one.values[:LOOKED_AT] if one.batched else one.values[None] for one in side]
+        for side in zip(*pairs, strict=True)
+    )
+    return IdentityStart(pairs[0][1].channels).fit(given, wanted, worth=NEAR)
 
 
 def unresolved(outputs: Sequence[Field]) -> float:
