@@ -1,5 +1,6 @@
 """One page, complete in itself."""
 
+import json
 import re
 
 import pytest
@@ -10,7 +11,7 @@ from iaenet import Discretization, Field
 from iaenet.cli.main import main
 from iaenet.data.file_writer import write_dataset
 from iaenet.data.problems.problem import Channel
-from iaenet.errors import InvalidInputError
+from iaenet.errors import CorruptFileError, InvalidInputError
 from iaenet.reports.html import write_report
 from iaenet.reports.result_plots import draw_comparison
 from iaenet.training.run_folder import RunFolder
@@ -98,3 +99,17 @@ def test_no_run_is_one_clear_error(tmp_path, capsys):
     assert main(["report", str(tmp_path / "nowhere")]) == 2
     assert not (tmp_path / "r.html").exists()
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_what_was_chosen_within_a_budget(runs, tmp_path):
+    iaenet.fit(
+        {"name": "iaenet", **SMALL}, runs / "a<b>.h5", tmp_path / "chosen", resolution=32, budget="2s", threads=1
+    )
+    write_report([tmp_path / "chosen"], tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text()
+    choice = json.loads((tmp_path / "chosen" / "choice.json").read_text())
+    assert f"Chosen within the budget: {choice['chosen']}" in page
+    assert f"<td>{choice['trials'][0]['steps']}</td>" in page
+    (tmp_path / "chosen" / "choice.json").write_text('{"trials": [{"name": 3}]}')
+    with pytest.raises(CorruptFileError, match=r"choice\.json"):
+        write_report([tmp_path / "chosen"], tmp_path / "again.html")

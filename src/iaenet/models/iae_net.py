@@ -14,7 +14,7 @@ from iaenet.functions.interpolate import interpolate
 from iaenet.functions.latent_grid import unit
 from iaenet.models.base import IDEAS, Pair, infer_shape
 from iaenet.models.grid_model import GridModel, Group, as_shape
-from iaenet.models.linear_start import IdentityStart, LinearStart, Start
+from iaenet.models.linear_start import IdentityStart, LinearStart, Start, some_of
 from iaenet.models.presets import for_pairs, preset_sizes
 from iaenet.models.query_head import Head
 from iaenet.nn.block import IAEBlock, Skips
@@ -178,6 +178,7 @@ class IAENet(GridModel):
             return
         for i, (given, wanted) in enumerate(data):
             self.check_domain(f"sample {i}", given.discretization, wanted.discretization)
+        data = some_of(data)
         with torch.no_grad():
             inputs = [self.encode(Group([0], [given], given.discretization, given.discretization)) for given, _ in data]
             outputs = [

@@ -8,6 +8,8 @@ from torch import Tensor, nn
 
 from iaenet.errors import InvalidInputError
 from iaenet.functions.basis import Trigonometric
+from iaenet.functions.field import Field
+from iaenet.models.base import Pair
 from iaenet.nn.branches import BranchLayer
 from iaenet.nn.pointwise import full_precision
 from iaenet.nn.transform import Grid, GridTransform
@@ -15,6 +17,8 @@ from iaenet.nn.transform import Grid, GridTransform
 MOST = 4096  # numbers on the input's side; the fit solves an equation of this size
 RIDGES = tuple(10.0**-i for i in range(9))  # shares of the mean square of the input's numbers
 HELD_OUT = 10  # every tenth sample chooses the ridge
+LEVEL = 1.05  # times the lowest error: the largest ridge within it is taken, which is calm beyond the samples
+ENOUGH = 4096  # functions of the fit; more would hardly change it
 
 
 class Start(Protocol):
@@ -88,7 +92,7 @@ class LinearStart(nn.Module):
         tries = _ridge(given[~held], wanted[~held])
         size = (wanted[held] ** 2).sum()
         errors = [float(((wanted[held] - given[held] @ matrix) ** 2).sum() / size) for matrix in tries]
-        best = min(range(len(errors)), key=errors.__getitem__)
+        best = next((i for i, error in enumerate(errors) if error <= LEVEL**2 * min(errors)), 0)
         residual = errors[best] ** 0.5
         if not residual <= worth:
             return False
@@ -141,6 +145,15 @@ class IdentityStart(nn.Module):
         self.constant.copy_(constant)
         self.residual.copy_(rest.sqrt().clamp_min(1e-6))
         return True
+
+
+def some_of(data: Sequence[Pair]) -> Sequence[Pair]:
+    """The pairs that a start is fitted to: all, or else evenly taken ones, of stacks some functions of each."""
+    step = -(-sum(given.count for given, _ in data) // ENOUGH)
+    if step == 1 or len(data) > ENOUGH:
+        return data[::step]
+    taken = [[Field.unchecked(one.discretization, one.batch_values[::step]) for one in pair] for pair in data]
+    return [(given, wanted) for given, wanted in taken]
 
 
 def _ridge(given: Tensor, wanted: Tensor) -> list[Tensor]:

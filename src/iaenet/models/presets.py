@@ -109,11 +109,11 @@ def near_inputs(data: Sequence[Pair]) -> bool:
         same = given.discretization is wanted.discretization or given.discretization.key == wanted.discretization.key
         if not same or wanted.channels > given.channels or wanted.discretization.n < 2:
             return False
-    given, wanted = (
+    inputs, outputs = (
         [one.values[:LOOKED_AT] if one.batched else one.values[None] for one in side]
         for side in zip(*pairs, strict=True)
     )
-    return IdentityStart(pairs[0][1].channels).fit(given, wanted, worth=NEAR)
+    return IdentityStart(pairs[0][1].channels).fit(inputs, outputs, worth=NEAR)
 
 
 def unresolved(outputs: Sequence[Field]) -> float:

@@ -46,6 +46,28 @@ class MetricsDocument:
 
 
 @dataclass
+class TrialDocument:
+    """A network that was tried before the training, and its validation error, if it did not diverge."""
+
+    name: str
+    because: str
+    share: float
+    steps: int
+    seconds: float
+    error: float | None = None
+
+
+@dataclass
+class ChoiceDocument:
+    """choice.json: the networks that were tried within a budget, and which was chosen, once it was."""
+
+    trials: list[TrialDocument]
+    chosen: str = ""
+    why: str = ""
+    lr: float = 0.0
+
+
+@dataclass
 class ErrorsDocument:
     """Statistics of errors."""
 

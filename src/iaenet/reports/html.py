@@ -11,7 +11,14 @@ from iaenet.errors import CorruptFileError, InvalidInputError
 from iaenet.evaluation.rollout_errors import shown_steps
 from iaenet.outside import document, own_file, read_text
 from iaenet.reports.charts import Chart, certificate_chart, comparison_chart, error_chart, training_chart
-from iaenet.reports.documents import CertificateDocument, EvaluationDocument, LogLine, MetricsDocument, StateDocument
+from iaenet.reports.documents import (
+    CertificateDocument,
+    ChoiceDocument,
+    EvaluationDocument,
+    LogLine,
+    MetricsDocument,
+    StateDocument,
+)
 from iaenet.reports.html_page import embedded, figure, write_page
 from iaenet.reports.plots import save
 from iaenet.reports.result_plots import draw_comparison
@@ -39,6 +46,7 @@ class Page:
     epochs: int = 0
     seconds: str = ""
     best: dict[str, Any] | None = None
+    choice: dict[str, Any] | None = None
     rows: list[dict[str, Any]] = field(default_factory=list)
     rollout: list[dict[str, Any]] = field(default_factory=list)
     certificate: dict[str, Any] | None = None
@@ -124,6 +132,7 @@ def _page(run: Path, number: int) -> Page:
         epochs=len(metrics.get("epochs", [])),
         seconds=_seconds(run),
         best=metrics.get("best"),
+        choice=first.read_json("choice.json", ChoiceDocument),
         rows=(evaluation or {}).get("rows", []),
         rollout=(evaluation or {}).get("rollout", []),
         certificate=certificate,

@@ -63,11 +63,12 @@ class Choice:
     chosen: Trial
     why: str
     facts: dict[str, float]
+    looked: float  # seconds, for the facts
 
     @property
     def seconds(self) -> float:
-        """What the trials took."""
-        return sum(one.seconds for one in self.trials)
+        """What facts and trials took."""
+        return self.looked + sum(one.seconds for one in self.trials)
 
 
 class Chooser:
@@ -90,11 +91,13 @@ class Chooser:
         self.known = _read(folder)
         self.done: list[Trial] = []
         self.facts: dict[str, float] = {}
+        self.looked = 0.0
 
     def choose(self, data: Sequence[Pair], given: Mapping[str, Any]) -> Choice:
         """The best network for normalised pairs, of those that the options `given` leave open."""
+        begin = self.clock()
         found, facts = candidates(data)
-        self.facts = dataclasses.asdict(facts)
+        self.facts, self.looked = dataclasses.asdict(facts), self.clock() - begin
         likeliest, *others = [
             Trial(one.name, one.because, {**one.options, **given}, self.config.optimizer.lr or LR)
             for one in _differing(found, given)
@@ -150,9 +153,9 @@ class Chooser:
             spent = self.clock() - begin
             try:
                 samples = self.training, self.validation
-                state = train(operator, *samples, config, place, self.team, show, spent, self.loss)
+                state = train(operator, *samples, config, place, self.team, show, loss=self.loss)
                 found: dict[str, Any] = {"error": state.history[-1]["validation"], "steps": state.step}
-                found["seconds"] = state.seconds
+                found["seconds"] = spent + state.seconds  # building it is none of its share
             except DivergedError:
                 found = {"seconds": self.clock() - begin}
             over = dataclasses.replace(trial, **found)
@@ -167,7 +170,7 @@ class Chooser:
         """The end of it, in the file and in the log; `1 / sqrt(steps)` is how the best learning rate falls."""
         steps = trial.steps * (1 - sum(one.share for one in self.done)) / trial.share
         lr = self.config.optimizer.lr or min(max(0.1 / max(steps, 1.0) ** 0.5, SLOWEST), FASTEST)
-        choice = Choice(self.done, dataclasses.replace(trial, lr=float(f"{lr:.2g}")), why, self.facts)
+        choice = Choice(self.done, dataclasses.replace(trial, lr=float(f"{lr:.2g}")), why, self.facts, self.looked)
         if self.team.is_main:
             content = dataclasses.asdict(choice) | {"format": 1, "chosen": trial.name, "lr": choice.chosen.lr}
             self.folder.write_json(FILE, content)
