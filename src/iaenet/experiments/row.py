@@ -90,7 +90,7 @@ def _run_seed(job: Job, seed: int, work: WorkFolder, part: Part, draw: bool) -> 
     folder.mkdir(parents=True, exist_ok=True)
     plan = planned(training, learnt, folder, part)
     epochs = _epochs_like(training.steps_of, folder.parent, training, learnt) if training.steps_of else 0
-    config = training.made(plan["rate"], seed, epochs=epochs).settled(learnt.samples)
+    config = training.made(plan["rate"], seed, epochs=epochs)  # a rate of 0 is for the run itself to find
     outcome: dict[str, Any] = {"key": _key(job, seed), "row": job.row, "seed": seed, "training": training.name, **plan}
     outcome["machine"] = machine(config.threads)
     run = folder / f"seed-{seed}"
@@ -133,14 +133,14 @@ def _epochs_like(other: Training, runs: Path, training: Training, learnt: Materi
     metrics = RunFolder(runs / other.name / "seed-0").read_json("metrics.json")
     if metrics is None:
         raise InvalidInputError(f"{runs / other.name / 'seed-0'}: the row whose steps this one takes was not trained")
-    config = training.made(training.rates[0], epochs=1).settled(learnt.samples)
+    config = training.made(training.rates[0], epochs=1)
     return max(1, round(metrics["epochs"][-1]["step"] / _steps_of_an_epoch(training, config, learnt)))
 
 
 def _steps_of_an_epoch(training: Training, config: TrainConfig, learnt: Material) -> int:
     """Batches; an epoch of sequential sampling sees the samples of one resolution."""
     sets = len(training.data.resolutions) if config.sampling == "sequential" else 1
-    return math.ceil(learnt.samples / sets / config.batch_size)
+    return math.ceil(learnt.samples / sets / config.settled(learnt.samples).batch_size)
 
 
 def ideas_of(network: Any, config: TrainConfig) -> dict[str, bool]:

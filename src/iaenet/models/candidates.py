@@ -20,7 +20,9 @@ from iaenet.nn.transform import Grid, GridTransform
 SEEN = 4096  # functions, at most, that spectra and the linear map are taken from
 BANDS = {1: 24, 2: 12, 3: 4}  # harmonics of the preset `small`, by dimension
 BEYOND = 0.02  # share of a function beyond that band from which a wider one is tried
-LOCAL = 0.1  # the same, from which a U-Net is tried: jumps and edges are a matter of neighbours
+LOCAL = 0.1  # the same, from which local convolutions are tried: jumps and edges are a matter of neighbours,
+CONVOLVED = 0.9  # if what the best convolution leaves of the outputs shows that places are places of the inputs
+LOOKED_AT = 512  # functions that this convolution is fitted to, at most
 TRIED = (4, 8, 12, 16, 20, 24)  # harmonics of that map
 OVERFIT = 1.1  # times what it leaves of the samples that it was fitted to, at most
 FIT = 1024  # numbers on its input's side, at most: a fit takes a second
@@ -28,10 +30,11 @@ FIT = 1024  # numbers on its input's side, at most: a fit takes a second
 
 @dataclass(frozen=True)
 class Facts:
-    """What candidates follow from: shares of inputs and outputs beyond the band, and what a linear map leaves."""
+    """What candidates follow from: shares of functions beyond the band, what a convolution and a linear map leave."""
 
     inputs_beyond: float
     outputs_beyond: float
+    convolution_residual: float
     linear_residual: float
     linear_modes: int
 
@@ -71,7 +74,31 @@ def facts_of(data: Sequence[Pair], shape: Sequence[int]) -> Facts:
         size = given.shape[-1] * math.prod(2 * count + 1 if wraps else count + 1 for wraps in periodic)
         if size <= FIT:
             best = min(best, (_left_by_a_linear_map(given, wanted, count, grid), count))
-    return Facts(inputs, outputs, *best)
+    convolution = _left_by_a_convolution(given, wanted, shape) if len(given) == len(wanted) else 1.0
+    return Facts(inputs, outputs, convolution, *best)
+
+
+def _left_by_a_convolution(given: Tensor, wanted: Tensor, shape: Sequence[int]) -> float:
+    """What the best filter of each frequency leaves of held-out outputs: less than 1 if places mean the same for both.
+
+    >>> x = torch.rand(40, 16, 1, generator=torch.Generator().manual_seed(0))
+    >>> near, mixed = x.roll(1, dims=1), x[:, torch.randperm(16, generator=torch.Generator().manual_seed(1))]
+    >>> _left_by_a_convolution(x, near, [16]) < 0.01, _left_by_a_convolution(x - 0.5, mixed - 0.5, [16]) > 0.8
+    (True, True)
+    """
+    step = -(-len(given) // LOOKED_AT)
+    along = tuple(range(1, len(shape) + 1))
+    a, u = (
+        torch.fft.fftn(values[::step].unflatten(1, list(shape)), dim=along).flatten(1, -2).transpose(0, 1)  # (k, b, c)
+        for values in (given, wanted)
+    )
+    held = torch.arange(a.shape[1]) % HELD_OUT == HELD_OUT - 1
+    if not bool(held.any()):
+        return 1.0
+    gram = a[:, ~held].mH @ a[:, ~held]
+    ridge = 1e-6 * gram.diagonal(dim1=-2, dim2=-1).real.mean() * torch.eye(a.shape[-1])
+    filters = torch.linalg.solve(gram + ridge, a[:, ~held].mH @ u[:, ~held])
+    return float((u[:, held] - a[:, held] @ filters).norm() / u[:, held].norm().clamp_min(1e-30))
 
 
 def _left_by_a_linear_map(given: Tensor, wanted: Tensor, modes: int, grid: Grid) -> float:
@@ -92,7 +119,8 @@ def candidates(data: Sequence[Pair]) -> tuple[list[Candidate], Facts]:
     """Networks for normalised training pairs, the likeliest first, and the facts that they follow from.
 
     The first is what `presets.for_pairs` finds. Functions that reach beyond its band call for a wider one, jumps and
-    edges for a U-Net, values that are given elsewhere than they are asked for, for kernels on the points themselves.
+    edges for convolutions on the grid (on a line, a U-Net), values that are given elsewhere than they are asked for,
+    for kernels on the points themselves.
     """
     rule = for_pairs(data)
     shape = rule["grid"]
@@ -120,9 +148,10 @@ def candidates(data: Sequence[Pair]) -> tuple[list[Candidate], Facts]:
     if dim == 2 and wraps and beyond > BEYOND and finest >= 24:
         wide = [SpectralIAE(Fourier(12), latent=16, groups=4), SpectralConv(12)]
         add("wide band", share, wide, width=32, blocks=2)
-    if dim == 2 and not local and beyond > LOCAL:
-        add("U-Net", share, [SpectralConv(8), GridUNet(widest=1)], width=48, blocks=1)
-    if dim == 1 and beyond > LOCAL and finest >= 128:
+    near = beyond > LOCAL and facts.convolution_residual < CONVOLVED
+    if dim == 2 and not local and near:
+        add("local", share, [SpectralIAE(Fourier(min(20, finest // 2)), latent=64), GridConv()], width=32, blocks=3)
+    if dim == 1 and near and finest >= 128:
         depth = min(4, finest.bit_length() - 5)
         unet = [SpectralIAE(Fourier(16), latent=32), GridUNet(depth=depth, attention=3)]
         add("U-Net", share, unet, width=16, blocks=1, post=0, head=0, linear_start=0)

@@ -242,18 +242,28 @@ class IAENet(GridModel):
             here = with_channel(here, own)
             there = here if same else with_channel(there, distance_at(group.source, query))
         code = self.head.encode(here, points, weights)
+        along = self.blocks and group.target.axes is not None  # read off axis by axis, all points at once
+        read = self.latent.read_off(values, group.target, group.source) if along else None
         if torch.is_grad_enabled():
-            return self.at(values, there, code, query)
+            return self.at(values, there, code, query, read)
         step = max(1, PIECE // len(here))  # a head has many features for each point: some points at a time
         rows = [slice(start, start + step) for start in range(0, len(query), step)]
-        return torch.cat([self.at(values, there[:, some], code, query[some]) for some in rows], dim=1)
+        parts = [
+            self.at(values, there[:, some], code, query[some], None if read is None else read[:, some]) for some in rows
+        ]
+        return torch.cat(parts, dim=1)
 
-    def at(self, values: Tensor, there: Tensor, code: Tensor | None, query: Tensor) -> Tensor:
-        """D with a head at query points `(m, d)` of the unit box, where the input is `there (b, m, c)`."""
+    def at(
+        self, values: Tensor, there: Tensor, code: Tensor | None, query: Tensor, read: Tensor | None = None
+    ) -> Tensor:
+        """D with a head at query points `(m, d)` of the unit box, where the input is `there (b, m, c)`.
+
+        What is read off of `values` there can be given, if it is known.
+        """
         assert self.head is not None
         if not self.blocks:
             return self.head(there, None, code, query)
-        read = self.latent.read(values, query)
+        read = self.latent.read(values, query) if read is None else read
         if self.linear_start is None:
             return self.head(there, read, code, query)
         features, start = read.split([read.shape[-1] - self.out_channels, self.out_channels], dim=-1)

@@ -2,7 +2,8 @@
 
     1  each candidate (`models.candidates`) for 2.5 % and for 5 % of the budget, and what follows by a power law for
        the rest, e(T) = e_2 (T / t_2)^-s,  s = log(e_1 / e_2) / log(t_2 / t_1): what learns fast at first may soon stop
-    2  the best of them with a linear start, likewise, if by then it has not come below what the best linear map leaves
+    2  the best of them with a linear start, likewise, if by then it has not come below what the best linear map leaves;
+       all of them, if it is far above
     3  the learning rate, from the number of steps that there is time for
 
 A single candidate without that doubt has one trial, which tells its pace.
@@ -34,8 +35,9 @@ log = logging.getLogger("iaenet")
 SHORT, LONG = 0.025, 0.05  # shares of the budget, for trials
 LEAST = 20  # steps of a short trial; fewer tell nothing
 STEEPEST = 1.5  # s, at most
+FAR = 0.5  # times the lowest error of the trials: a linear map that leaves less is tried with every candidate
 CLEARLY = 0.9  # times what is expected of the likeliest: what another must stay below
-SLOWEST, FASTEST = 0.002, 0.006  # learning rates, from many steps to few
+SLOWEST, FASTEST = 0.003, 0.006  # learning rates, from many steps to few
 FILE, FOLDER = "choice.json", "trials"
 
 Make = Callable[[Mapping[str, Any]], Operator]
@@ -109,19 +111,24 @@ class Chooser:
         if not others and not (doubtful and _may_start(first.options)):
             return self._chosen(first, "there is no other candidate")
         best, lowest = self._tried(likeliest, first)
-        why, likely = "the likeliest; the trials promise nothing clearly better", lowest
+        why, likely, tried = "the likeliest; the trials promise nothing clearly better", lowest, [best]
         for one in others:
             long, expected = self._tried(one)
+            tried.append(long)
             if expected < min(lowest, CLEARLY * likely):
                 best, lowest = long, expected
                 why = f"its trials promise an error of {expected:.2g}, those of the likeliest {likely:.2g}"
-        if doubtful and facts.linear_residual < _error(best) and _may_start(best.options):
-            start = {**best.options, "linear_start": facts.linear_modes}
-            long, expected = self._tried(
-                dataclasses.replace(best, name=f"{best.name} with a linear start", options=start)
-            )
-            if expected < CLEARLY * lowest:
-                best, why = long, f"its trials promise an error of {expected:.2g}, without that start {lowest:.2g}"
+        if not doubtful or facts.linear_residual > _error(best):
+            return self._chosen(best, why)
+        far = facts.linear_residual < FAR * min(map(_error, tried))  # then trials without it tell nothing
+        without = lowest
+        for one in [other for other in (tried if far else [best]) if _may_start(other.options)]:
+            options = {**one.options, "linear_start": facts.linear_modes}
+            name = f"{one.name} with a linear start"
+            long, expected = self._tried(dataclasses.replace(one, name=name, options=options))
+            if expected < min(lowest, CLEARLY * without):
+                best, lowest = long, expected
+                why = f"its trials promise an error of {expected:.2g}, without that start {without:.2g}"
         return self._chosen(best, why)
 
     def _tried(self, trial: Trial, short: Trial | None = None) -> tuple[Trial, float]:
