@@ -248,14 +248,11 @@ class IAENet(GridModel):
             return self.at(values, there, code, query, read)
         step = max(1, PIECE // len(here))  # a head has many features for each point: some points at a time
         rows = [slice(start, start + step) for start in range(0, len(query), step)]
-        parts = [
-            self.at(values, there[:, some], code, query[some], None if read is None else read[:, some]) for some in rows
-        ]
-        return torch.cat(parts, dim=1)
+        known = [None if read is None else read[:, some] for some in rows]
+        pieces = zip(rows, known, strict=True)
+        return torch.cat([self.at(values, there[:, some], code, query[some], part) for some, part in pieces], dim=1)
 
-    def at(
-        self, values: Tensor, there: Tensor, code: Tensor | None, query: Tensor, read: Tensor | None = None
-    ) -> Tensor:
+    def at(self, values: Tensor, there: Tensor, code: Tensor | None, query: Tensor, read: Any = None) -> Tensor:
         """D with a head at query points `(m, d)` of the unit box, where the input is `there (b, m, c)`.
 
         What is read off of `values` there can be given, if it is known.
