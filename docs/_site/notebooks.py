@@ -16,7 +16,7 @@ def run_notebook(source: Path, execute: bool = True) -> tuple[str, dict[str, byt
         notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
         kernel = AsyncKernelManager(kernel_name="python3", transport="tcp" if os.name == "nt" else "ipc")
         NotebookClient(
-            notebook, km=kernel, timeout=1800, resources={"metadata": {"path": str(source.parent)}}
+            notebook, km=kernel, timeout=1800, startup_timeout=600, resources={"metadata": {"path": str(source.parent)}}
         ).execute()
     text, resources = MarkdownExporter().from_notebook_node(notebook)
     pictures = {f"{source.stem}_{name}": content for name, content in resources["outputs"].items()}

@@ -104,8 +104,6 @@ def test_what_cannot_be_is_refused(made, tmp_path):
     same = Normalizer([0.0], [1.0])
     with pytest.raises(InvalidInputError, match="cannot be exported"):
         iaenet.export(Operator(PublishedIAENet(1, 1, 1), same, same), tmp_path / "a.onnx")
-    with pytest.raises(InvalidInputError, match="told of the domain"):
-        iaenet.export(operator(2, grid=8, width=8, blocks=1, post=0, geometry=["measure"]), tmp_path / "a.onnx")
     with pytest.raises(InvalidInputError, match="path"):
         iaenet.export(operator(1, grid=8, width=8, blocks=1, post=0))
 
