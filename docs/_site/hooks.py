@@ -20,7 +20,7 @@ from notebooks import run_notebook
 from reference import reference_pages
 
 ROOT = Path(__file__).parents[2]
-PLANE = ("darcytriangular", "darcy", "ct")  # pictures of functions in the plane come first
+PLANE = ("darcytriangular", "darcybenchmark", "ellipsesbenchmark", "scattering")  # in the plane: these come first
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 
 

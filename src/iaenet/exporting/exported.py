@@ -173,8 +173,8 @@ class Exported:
             for axis, (low, high), wraps in zip(axes, box, self._periodic, strict=True):
                 found = np.multiply.outer(found, trapezoid(axis, low, high, wraps))
             return np.asarray(found.ravel()), None
-        share, _, simplices, _ = point_weights(array, box, self._periodic, weights, "cells", domain)
-        return share, simplices
+        share, _, found_cells, _ = point_weights(array, box, self._periodic, weights, "cells", domain)
+        return share, found_cells
 
     def _domain(
         self, array: Array, box: Array, cells: Index | None, given: tuple[ArrayLike, ArrayLike] | None

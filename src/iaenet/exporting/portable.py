@@ -11,6 +11,7 @@ from iaenet.models.grid_model import GridModel
 from iaenet.models.iae_net import IAENet
 from iaenet.models.operator import Operator
 from iaenet.models.point_model import PointModel
+from iaenet.models.sample_model import SampleModel
 
 INPUTS = ("points", "values", "query", "weights", "bounds", "use_latent", "latent")
 OF_HEAD = ("near", "shares")  # further inputs of a network with a head
@@ -31,6 +32,10 @@ class Portable(nn.Module):
     def __init__(self, operator: Operator) -> None:
         super().__init__()
         network = operator.network
+        if isinstance(network, SampleModel):
+            raise InvalidInputError(
+                "a model of several functions or numbers cannot be exported: a file takes one function"
+            )
         if not isinstance(network, GridModel):
             raise InvalidInputError(
                 f"{type(network).__name__} cannot be exported: models on a latent grid can, such as iaenet and fno"
