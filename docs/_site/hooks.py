@@ -20,6 +20,7 @@ from notebooks import run_notebook
 from reference import reference_pages
 
 ROOT = Path(__file__).parents[2]
+PLANE = ("darcytriangular", "darcybenchmark", "ellipsesbenchmark", "scattering")  # in the plane: these come first
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 
 
@@ -27,7 +28,7 @@ def gallery_page(results: Path) -> str:
     """Pictures of the measured tables: what goes in, the truth, the prediction, the difference."""
     text = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
     seen, parts = set(), []
-    for picture in sorted(results.glob("*-samples.png")):
+    for picture in sorted(results.glob("*-samples.png"), key=lambda path: (not path.name.startswith(PLANE), path.name)):
         name = picture.name.removesuffix("-samples.png")
         if picture.read_bytes() not in seen:  # tables of one problem may share their samples
             seen.add(picture.read_bytes())

@@ -1,6 +1,7 @@
 """Tutorials: Python files with cells, run as notebooks and written as Markdown with their outputs and pictures."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import jupytext
@@ -14,10 +15,13 @@ def run_notebook(source: Path, execute: bool = True) -> tuple[str, dict[str, byt
     notebook = jupytext.read(source)
     if execute:
         notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-        kernel = AsyncKernelManager(kernel_name="python3", transport="tcp" if os.name == "nt" else "ipc")
-        NotebookClient(
-            notebook, km=kernel, timeout=1800, resources={"metadata": {"path": str(source.parent)}}
-        ).execute()
+        with tempfile.TemporaryDirectory() as folder:  # kernel and client do not share a working directory
+            address = {"transport": "tcp"} if os.name == "nt" else {"transport": "ipc", "ip": f"{folder}/kernel"}
+            kernel = AsyncKernelManager(kernel_name="python3", **address)
+            resources = {"metadata": {"path": str(source.parent)}}
+            NotebookClient(notebook, km=kernel, timeout=1800, startup_timeout=600, resources=resources).execute(
+                cleanup_kc=True
+            )
     text, resources = MarkdownExporter().from_notebook_node(notebook)
     pictures = {f"{source.stem}_{name}": content for name, content in resources["outputs"].items()}
     for name in resources["outputs"]:

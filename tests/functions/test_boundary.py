@@ -9,7 +9,7 @@ from scipy.spatial import Delaunay
 
 from iaenet import Discretization
 from iaenet.functions import boundary
-from iaenet.functions.boundary import boundary_facets
+from iaenet.functions.facets import boundary_facets
 from iaenet.functions.geometry import distance_at
 from iaenet.functions.resample import half
 

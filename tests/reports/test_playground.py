@@ -9,10 +9,12 @@ import sys
 import numpy as np
 import pytest
 import torch
+from scipy.spatial import Delaunay
 
 import iaenet
 from iaenet import Discretization, Field, IAENet, InvalidInputError
 from iaenet.data.problems.problem import Channel
+from iaenet.functions.given_boundary import with_boundary
 from iaenet.functions.normalizer import Normalizer
 from iaenet.models.operator import Operator, describe
 from iaenet.models.published import PublishedIAENet
@@ -104,8 +106,6 @@ def test_what_cannot_be_is_refused(made, tmp_path):
     same = Normalizer([0.0], [1.0])
     with pytest.raises(InvalidInputError, match="cannot be exported"):
         iaenet.export(Operator(PublishedIAENet(1, 1, 1), same, same), tmp_path / "a.onnx")
-    with pytest.raises(InvalidInputError, match="told of the domain"):
-        iaenet.export(operator(2, grid=8, width=8, blocks=1, post=0, geometry=["measure"]), tmp_path / "a.onnx")
     with pytest.raises(InvalidInputError, match="path"):
         iaenet.export(operator(1, grid=8, width=8, blocks=1, post=0))
 
@@ -144,6 +144,36 @@ def test_in_a_browser(made, tmp_path):
         assert page.run("return document.getElementById('status').hidden")
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(missing() is not None, reason=str(missing()))
+def test_a_mesh_with_a_hole_in_a_browser(tmp_path):
+    """A network that is told of the domain: the page knows the boundary, whichever nodes are sensors."""
+    x = np.random.default_rng(0).random((300, 2))
+    cells = Delaunay(x).simplices
+    cells = cells[np.linalg.norm(x[cells].mean(axis=1) - 0.5, axis=1) > 0.25].astype(np.int64)
+    used, index = np.unique(cells, return_inverse=True)
+    mesh = Discretization.mesh(2 * x[used], index.reshape(cells.shape), bounds=[[0.0, 2.0]] * 2)
+    model = operator(2, grid=12, width=8, blocks=1, head=8, geometry=["measure", "distance"])
+    field = Field(mesh, torch.from_numpy(waves(mesh.points.numpy())).float())
+    iaenet.write_dataset(
+        tmp_path / "a.h5", [(field, model.predict(field))] * 2, inputs=[Channel("a")], outputs=[Channel("u")]
+    )
+    write_playground(
+        [Exhibit("ring", model, iaenet.load_dataset(tmp_path / "a.h5"))], tmp_path / "page.html", samples=1
+    )
+    with browser(tmp_path / "profile") as page:
+        page.call("url", {"url": (tmp_path / "page.html").as_uri()})
+        page.wait("window.playground.ready")
+        begin = page.run("return window.playground.sensor(3)")
+        page.drag(begin, [begin[0] + 50, begin[1] + 20])
+        page.wait("window.playground.settled()")
+        shown = page.run("return window.playground.numbers()")
+    assert apart(np.array(shown["full"]), model.predict(field).values[:, 0].numpy()) < 1e-4
+    box = [[0.0, 2.0]] * 2
+    sensors = Discretization.points(2 * np.array(shown["points"]), 4 * np.array(shown["weights"]), bounds=box)
+    check(model, shown, with_boundary(sensors, *mesh.boundary), box)
+
+
 VORONOI = """
 const M = window.playground.maths, next = M.random(3), some = (n) => Array.from({length: n}, () => [next(), next()]);
 return [[false, false], [true, false]].map((periodic) => { const points = some(40); points[3] = points[5];
@@ -155,9 +185,9 @@ def square(case):
     return Discretization.points(case["points"], periodic=case["periodic"], domain="box").weights.numpy()
 
 
-def check(model, shown, where):
+def check(model, shown, where, bounds=((0.0, 2.0),)):
     """What the page shows is what PyTorch predicts from the sensors that it shows."""
     field = Field(where, torch.tensor(shown["values"])[:, None].float())
-    query = Discretization.points(2 * np.array(shown["query"]), bounds=[[0.0, 2.0]])
+    query = Discretization.points(2 * np.array(shown["query"]), bounds=bounds, rule="monte-carlo")
     wanted = model.predict(field, query).values[:, 0].numpy()
     assert apart(np.array(shown["output"]), wanted) < 1e-4

@@ -11,13 +11,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from iaenet.errors import CorruptFileError, InvalidInputError
 from iaenet.functions.axis_arrays import AxisRule, is_regular
-from iaenet.functions.point_checks import check_inside, checked_axes, checked_box, checked_cells, finite_numbers
+from iaenet.functions.facets import boundary_facets
+from iaenet.functions.point_checks import (
+    check_inside,
+    checked_axes,
+    checked_box,
+    checked_cells,
+    checked_weights,
+    finite_numbers,
+)
 from iaenet.functions.point_weights import point_weights
-from iaenet.functions.quadrature import Array, lumped_mass, trapezoid
+from iaenet.functions.quadrature import Array, Index, lumped_mass, trapezoid
 from iaenet.functions.taps import grid_taps, simplex_taps
 
 Run = Callable[[Mapping[str, Any]], Sequence[Any]]
 AXIS = 2**14  # points along an axis up to which a matrix is made for it
+LEAST = 4  # points that a file takes at least
 PIECE = 2**25  # numbers of an intermediate: query points times nodes of the latent grid
 
 
@@ -60,6 +69,7 @@ class Exported:
         *,
         weights: ArrayLike | None = None,
         cells: ArrayLike | None = None,
+        boundary: tuple[ArrayLike, ArrayLike] | None = None,
         bounds: ArrayLike | None = None,
         domain: str = "auto",
     ) -> NDArray[Any]:
@@ -70,34 +80,60 @@ class Exported:
             values: `(n, c)` or `(b, n, c)`, the points of a tensor grid in C order.
             at: query points, in the same forms.
             weights: `(n,)` of the points. Default: sizes of their cells, as `Discretization.points` has them.
-            cells: simplices `(e, k + 1)` of a mesh, which give the weights.
+            cells: simplices `(e, d + 1)` of a mesh, which give the weights and the boundary.
+            boundary: corners `(v, d)` and facets `(f, d)` of the domain's boundary, the domain on their left, as
+                `Discretization.boundary` has them. Default: that of the cells. Only networks that are told of the
+                domain (`metadata["geometry"]`) look at it.
             bounds: `(d, 2)`, the box of the domain. Default: the one trained on.
             domain: "auto" finds which part of the box scattered points fill, "box" takes all of it.
         """
         box, _ = checked_box(len(self._periodic), self.metadata["bounds"] if bounds is None else bounds, self._periodic)
         axes, array = self._places(points, box, "points")
         given, batched = self._values(values, len(array))
-        query_axes, query = (axes, array) if at is None else self._places(at, box, "at")
-        del query_axes
-        latent = self._latent(axes, array, box, given)
-        feeds = {
-            "points": array,
-            "values": given,
-            "weights": self._weights(axes, array, box, weights, cells, domain),
-            "bounds": box,
-        }
+        _, query = (axes, array) if at is None else self._places(at, box, "at")
+        share, simplices = self._weights(axes, array, box, weights, cells, domain)
+        feeds = {"points": array, "values": given, "weights": share, "bounds": box}
+        if self.metadata["geometry"]:
+            feeds |= self._domain(array, box, simplices, boundary)
         taps = self._taps(axes, array, query, box, own=at is None) if self.metadata["head"] else {}
-        parts, size = [], int(np.prod(self.metadata["latent_grid"]))
-        step = max(2, PIECE // (size * len(given)))
-        for start in range(0, len(query), step):
-            rows = slice(start, start + step)
-            some = {name: each[rows] for name, each in {"query": query, **taps}.items()}
-            use = latent is not None
-            on_grid = np.zeros((len(given), size, given.shape[2]), self._dtype) if latent is None else latent
-            found, latent = self._run({**feeds, **some, "use_latent": np.array(use), "latent": on_grid})
-            parts.append(found)
-        output = np.concatenate(parts, axis=1)
+        # The measure of a mesh is that within its boundary, any other the sum over the points.
+        of_points = "measure" in self.metadata["geometry"] and (cells is None or weights is not None or bool(boundary))
+        few = not (self.metadata["kernels"] or of_points)
+        output = self._pieces(feeds, {"query": query, **taps}, self._latent(axes, array, box, given), few)
         return output if batched else output[0]
+
+    def _pieces(
+        self, feeds: dict[str, Any], asked: dict[str, NDArray[Any]], latent: NDArray[Any] | None, few: bool
+    ) -> NDArray[Any]:
+        """The output at some query points at a time; what is projected once is not projected again.
+
+        few: whether the points that no query point is interpolated from can be left out then.
+        """
+        values, query = feeds["values"], asked["query"]
+        size, parts = int(np.prod(self.metadata["latent_grid"])), []
+        step = max(2, PIECE // (size * len(values)))
+        for start in range(0, len(query), step):
+            some = {name: each[start : start + step] for name, each in asked.items()}
+            use = latent is not None
+            on_grid = np.zeros((len(values), size, values.shape[2]), self._dtype) if latent is None else latent
+            some = self._needed(feeds, some) if use and few else feeds | some
+            found, latent = self._run({**some, "use_latent": np.array(use), "latent": on_grid})
+            parts.append(found)
+        return np.concatenate(parts, axis=1)
+
+    def _needed(self, feeds: dict[str, Any], some: dict[str, NDArray[Any]]) -> dict[str, Any]:
+        """All inputs, without the points that no query point is interpolated from; weights add up to what they did."""
+        near = some.get("near", np.zeros(0, np.int64))
+        least = np.arange(min(LEAST, len(feeds["points"])))
+        kept, place = np.unique(np.concatenate([least, near.ravel()]), return_inverse=True)
+        weights = feeds["weights"][kept]
+        found = feeds | some
+        found["points"] = feeds["points"][kept]
+        found["values"] = np.ascontiguousarray(feeds["values"][:, kept])
+        found["weights"] = weights * (feeds["weights"].sum() / weights.sum())
+        if "near" in some:
+            found["near"] = place.reshape(-1)[len(least) :].reshape(near.shape)
+        return found
 
     def _places(self, given: Any, box: Array, name: str) -> tuple[list[Array] | None, Array]:
         """The axes of a tensor grid, if it is one, and all points `(n, d)`."""
@@ -127,15 +163,38 @@ class Exported:
 
     def _weights(
         self, axes: list[Array] | None, array: Array, box: Array, weights: Any, cells: Any, domain: str
-    ) -> Array:
-        if weights is None and cells is not None:
-            return lumped_mass(array, checked_cells(cells, *array.shape))
+    ) -> tuple[Array, Index | None]:
+        """Weights of the points, and the simplices of their domain, if it has any."""
+        if cells is not None:
+            simplices = checked_cells(cells, *array.shape)
+            return lumped_mass(array, simplices) if weights is None else checked_weights(weights, len(array)), simplices
         if weights is None and axes is not None:
             found = np.ones(())
             for axis, (low, high), wraps in zip(axes, box, self._periodic, strict=True):
                 found = np.multiply.outer(found, trapezoid(axis, low, high, wraps))
-            return np.asarray(found.ravel())
-        return point_weights(array, box, self._periodic, weights, "cells", domain)[0]
+            return np.asarray(found.ravel()), None
+        share, _, found_cells, _ = point_weights(array, box, self._periodic, weights, "cells", domain)
+        return share, found_cells
+
+    def _domain(
+        self, array: Array, box: Array, cells: Index | None, given: tuple[ArrayLike, ArrayLike] | None
+    ) -> dict[str, Any]:
+        """The corners of the boundary's facets, `(f, d, d)`, for networks that are told of the domain."""
+        d = len(box)
+        if given is None and cells is None:
+            return {"use_boundary": np.array(False), "boundary": np.zeros((2, d, d))}
+        if given is not None:
+            corners = finite_numbers(given[0], "corners of the boundary", ndim=2)
+            facets = checked_cells(given[1], len(corners), d)
+        elif cells is not None:
+            low, high = box.T
+            corners, facets = array, boundary_facets((array - low) / (high - low), cells)
+        if facets.shape[1] != d or (cells is not None and cells.shape[1] != d + 1):
+            raise InvalidInputError(
+                f"an exported model is told of domains with an inside, of cells with {d + 1} corners and facets with "
+                f"{d}, not of curves or surfaces; use iaenet.load"
+            )
+        return {"use_boundary": np.array(True), "boundary": corners[facets]}
 
     def _latent(self, axes: list[Array] | None, array: Array, box: Array, values: NDArray[Any]) -> NDArray[Any] | None:
         """E of functions on a tensor grid, axis by axis; None for points, whose projection is in the file."""

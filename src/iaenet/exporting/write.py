@@ -16,7 +16,7 @@ import iaenet
 from iaenet.data.atomic import replacing
 from iaenet.errors import InvalidInputError
 from iaenet.evaluation.input_checks import channels_of
-from iaenet.exporting.portable import OUTPUTS, Portable, projection_numbers
+from iaenet.exporting.portable import OF_DOMAIN, OUTPUTS, Portable, projection_numbers
 from iaenet.models.operator import Operator
 from iaenet.models.registry import name_of
 from iaenet.training.fit import load
@@ -78,10 +78,13 @@ def trace(operator: Operator) -> tuple[ExportedProgram, Portable]:
         "latent": {0: b},
         "near": {0: m, 1: t},
         "shares": {0: m, 1: t},
+        "use_boundary": {},
+        "boundary": {0: Dim("f", min=2, max=MOST)},
     }
     shapes = {name: free[name] for name in portable.names}
     with quiet():
-        return torch.export.export(portable, portable.example(), dynamic_shapes=shapes), portable
+        given = dict(zip(portable.names, portable.example(), strict=True))
+        return torch.export.export(portable, (), given, dynamic_shapes=shapes), portable
 
 
 def onnx_bytes(
@@ -109,7 +112,7 @@ def onnx_bytes(
     box = (operator.metadata.get("trained") or {}).get("bounds")
     if box is not None:
         given["bounds"] = torch.tensor(box, dtype=torch.float64)
-    for name in ("bounds", "use_latent", "latent") if defaults else ():
+    for name in set(portable.names) & {"bounds", "use_latent", "latent", *OF_DOMAIN} if defaults else ():
         proto.graph.initializer.append(numpy_helper.from_array(given[name].numpy(), name))
     proto.metadata_props.add(key="iaenet", value=metadata)
     proto.producer_name, proto.producer_version = "iaenet", iaenet.__version__
@@ -137,6 +140,8 @@ def describe_model(operator: Operator, portable: Portable, certificate: dict[str
         "latent_grid": list(network.latent.shape),
         "projection": projection_numbers(),
         "head": portable.head,
+        "kernels": portable.kernels,
+        "geometry": list(portable.geometry),
         "precision": str(next(network.parameters()).dtype).removeprefix("torch."),
         "certificate": certificate,
     }

@@ -1,49 +1,18 @@
-"""The boundary of a domain: which facets it has, and how far points are from it.
+"""How far points are from the boundary of a domain.
 
     s(x) = +- min over facets F of |x - y|, y in F         positive inside the domain, negative outside
 
-Facets are those of the domain's simplices that belong to one simplex only: ends in 1-D, segments in 2-D, triangles in
-3-D, each oriented so that the domain lies on one side of it. Whether a point is inside is told by the winding number of
-the facets around it.
+Facets are ends in 1-D, segments in 2-D, triangles in 3-D, each oriented so that the domain lies on one side of it
+(`facets.py`). Whether a point is inside is told by the winding number of the facets around it.
 """
 
 import math
 
-import numpy as np
 import torch
 from torch import Tensor
-
-from iaenet.functions.quadrature import Array, Index
+from torch._higher_order_ops.scan import scan
 
 AT_ONCE = 2**20  # pairs of points and facets
-
-
-def boundary_facets(points: Array, cells: Index) -> Index:
-    """Facets `(m, k)` of simplices `cells (e, k + 1)` that are on one simplex alone, the domain on their left.
-
-    Simplices of a lower dimension than the points' (a surface in space, a curve in the plane) are facets themselves.
-
-    >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
-    >>> boundary_facets(square, np.array([[0, 1, 2], [0, 2, 3]])).tolist()
-    [[0, 1], [1, 2], [2, 3], [3, 0]]
-    """
-    d, k = points.shape[1], cells.shape[1] - 1
-    if k < d:
-        return cells
-    corners = points[cells]
-    turned = np.linalg.det(corners[:, 1:] - corners[:, :1]) < 0
-    cells = np.where(turned[:, None], cells[:, [1, 0, *range(2, k + 1)]], cells)
-    # Without corner i the others are a facet whose orientation changes with i; two corners exchanged mend that.
-    faces = []
-    for i in range(k + 1):
-        rest = [j for j in range(k + 1) if j != i]
-        if i % 2 and k > 1:
-            rest[:2] = rest[1::-1]
-        faces.append(cells[:, rest])
-    facets = np.stack(faces, axis=1).reshape(-1, k)
-    _, first, uses = np.unique(np.sort(facets, axis=1), axis=0, return_index=True, return_counts=True)
-    found: Index = facets[np.sort(first[uses == 1])]
-    return found[np.argsort(found[:, 0], kind="stable")]
 
 
 def signed_distance(x: Tensor, corners: Tensor) -> Tensor:
@@ -54,6 +23,8 @@ def signed_distance(x: Tensor, corners: Tensor) -> Tensor:
     >>> signed_distance(torch.tensor([[0.5, 0.25], [2.0, 0.5]]), facets).tolist()
     [0.25, -1.0]
     """
+    if torch.compiler.is_exporting() and corners.shape[1] == corners.shape[2] > 1:
+        return _scanned(x, corners)
     if torch.compiler.is_compiling():  # the number of points is free: all at once
         return _signed(x, corners)
     step = max(1, AT_ONCE // max(1, len(corners)))
@@ -74,12 +45,30 @@ def winding(x: Tensor, corners: Tensor) -> Tensor:
     to = corners[None] - x[:, None, None]  # (n, m, k, d)
     if d == 2:
         (ax, ay), (bx, by) = to[:, :, 0].unbind(-1), to[:, :, 1].unbind(-1)
-        return torch.atan2(ax * by - ay * bx, ax * bx + ay * by).sum(dim=1) / (2 * math.pi)
+        return _angle(ax * by - ay * bx, ax * bx + ay * by).sum(dim=1) / (2 * math.pi)
     a, b, c = to.unbind(2)
     na, nb, nc = (part.norm(dim=-1) for part in (a, b, c))
     volume = _dot(a, torch.linalg.cross(b, c))
     rest = na * nb * nc + _dot(a, b) * nc + _dot(b, c) * na + _dot(c, a) * nb
-    return torch.atan2(volume, rest).sum(dim=1) / (2 * math.pi)
+    return _angle(volume, rest).sum(dim=1) / (2 * math.pi)
+
+
+def _angle(y: Tensor, x: Tensor) -> Tensor:
+    # ONNX Runtime has arc tangents of float32 alone. Windings are about 0 or 1, but where the distance is about 0.
+    return torch.atan2(y.float(), x.float()).to(y) if torch.compiler.is_exporting() else torch.atan2(y, x)
+
+
+def _scanned(x: Tensor, corners: Tensor) -> Tensor:
+    """As `_signed`, a facet at a time, in programs with free numbers of points and facets: memory for n, not n m."""
+
+    def step(carry: tuple[Tensor, Tensor], facet: Tensor) -> tuple[tuple[Tensor, Tensor], Tensor]:
+        nearest, turns = carry
+        nearer = torch.minimum(nearest, _distances(x, facet[None])[:, 0])
+        return (nearer, turns + winding(x, facet[None])), facet[:1, 0].clone()
+
+    begin = torch.full_like(x[:, 0], math.inf), torch.zeros_like(x[:, 0])
+    (distance, turns), _ = scan(step, begin, corners)
+    return torch.where(turns > 0.5, distance, -distance)
 
 
 def _signed(x: Tensor, corners: Tensor) -> Tensor:

@@ -14,8 +14,8 @@ from torch import Tensor
 from iaenet.errors import InvalidInputError
 from iaenet.functions import quadrature
 from iaenet.functions.alpha_shape import BOX
-from iaenet.functions.boundary import boundary_facets
 from iaenet.functions.devices import holds_float64
+from iaenet.functions.facets import boundary_facets
 from iaenet.functions.frozen import Frozen, as_index, as_tensor, check_parts
 from iaenet.functions.point_checks import Periodic as Periodic
 from iaenet.functions.point_checks import (

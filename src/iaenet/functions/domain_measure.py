@@ -49,14 +49,14 @@ def outward(corners: Tensor) -> Tensor:
     return (u[:, 1] * v[:, 2] - u[:, 2] * v[:, 1]) / 2
 
 
-def volume(corners: Tensor) -> float:
+def volume(corners: Tensor) -> Tensor:
     """Area or volume within facets `(f, d, d)`, by the same theorem.
 
     >>> triangle = torch.tensor([[[0.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 0.0]]])
     >>> volume(triangle)
-    0.5
+    tensor(0.5000)
     """
-    return float(outward(corners) @ corners[:, :, 0].mean(dim=1))
+    return outward(corners) @ corners[:, :, 0].mean(dim=1)
 
 
 def _integral(projection: Projection, x: Tensor) -> Tensor:

@@ -49,13 +49,15 @@ def distance_at(source: Discretization, x: Tensor) -> Tensor:
     return distance_to(boundary_corners(source), x, source.periodic)
 
 
-def distance_to(corners: Tensor | None, x: Tensor, periodic: Sequence[bool]) -> Tensor:
+def distance_to(corners: Tensor | None, x: Tensor, periodic: Sequence[bool], bounded: Tensor | None = None) -> Tensor:
     """`s(x)` at points `x (m, d)` of the unit box for facets with `corners (f, k, d)` there: `(m, 1)`.
 
-    Without facets the boundary is that of the box, where its axes are closed.
+    Without facets, or if `bounded` says that they do not count, the boundary is that of the box, where its axes are
+    closed.
     """
     if corners is not None:
-        return SCALE * signed_distance(x, corners.to(x))[:, None]
+        found = SCALE * signed_distance(x, corners.to(x))[:, None]
+        return found if bounded is None else torch.where(bounded, found, distance_to(None, x, periodic))
     closed = [axis for axis, wraps in enumerate(periodic) if not wraps]
     if not closed:
         return torch.full_like(x[:, :1], SCALE / 2)
@@ -84,8 +86,22 @@ def enclosing(source: Discretization) -> Tensor | None:
     corners, d = boundary_corners(source), source.dim
     if corners is None or d not in (2, 3) or corners.shape[1] != d:
         return None
-    total = source.measure / source.volume
-    return corners if abs(volume(corners) - total) <= SAME * total else None
+    return corners if bool(encloses(corners, source.weights.sum() / source.volume)) else None
+
+
+def encloses(corners: Tensor, total: Tensor) -> Tensor:
+    """Whether facets `(f, d, d)` enclose an area or a volume of this size."""
+    return (volume(corners) - total).abs() <= SAME * total
+
+
+def measured(
+    corners: Tensor | None, bounded: Tensor | None, total: Tensor
+) -> tuple[Tensor, Tensor] | tuple[None, None]:
+    """Facets `(f, k, d)`, and whether the measure is theirs: if they count, and enclose what the weights add up to."""
+    if corners is None or corners.shape[1] != corners.shape[2] or corners.shape[2] not in (2, 3):
+        return None, None
+    closed = encloses(corners, total)
+    return corners, closed if bounded is None else closed & bounded
 
 
 def _along_segments(source: Discretization) -> tuple[Tensor, Tensor]:

@@ -59,7 +59,7 @@ def with_boundary(source: Discretization, points: ArrayLike, facets: ArrayLike) 
             return np.asarray(signed_distance(torch.from_numpy(middles), torch.from_numpy(unit[index])) > 0)
 
         within = unit.min() >= 0 and unit.max() <= 1
-        known = Domain(inside, volume(torch.from_numpy(unit[index])) if within else None)
+        known = Domain(inside, float(volume(torch.from_numpy(unit[index]))) if within else None)
         found, made, words = scattered(at, source.bounds.cpu().numpy(), source.periodic, known=known)
         weights = torch.from_numpy(found).to(weights)
         cells = None if made is None else torch.from_numpy(made).to(weights.device)
@@ -123,7 +123,7 @@ def _around(points: Array, facets: Index, own: Array, periodic: tuple[bool, ...]
     for i, part in enumerate(pieces):
         others = [other for j, other in enumerate(pieces) if j != i]
         hole = _enclosing(points[part[:1, 0]], points, others)[0] % 2 == 1
-        forward = len(periodic) == 1 or volume(torch.from_numpy(points[part])) > 0
+        forward = len(periodic) == 1 or float(volume(torch.from_numpy(points[part]))) > 0
         turned.append(part if forward != hole else _flipped(part))
     return points, np.concatenate(turned)
 

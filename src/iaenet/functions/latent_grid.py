@@ -118,18 +118,22 @@ class LatentGrid:
             c = self.scattered.coefficients(points, weights, there, nyquist)
         return self.scattered.on_axes(c, [x.to(c.device) for x in self.nodes]).to(values)
 
-    def measure_of(self, points: Tensor, weights: Tensor, boundary: Tensor | None = None) -> Tensor:
+    def measure_of(
+        self, points: Tensor, weights: Tensor, boundary: Tensor | None = None, bounded: Tensor | None = None
+    ) -> Tensor:
         """The domain as a function: `chi(z) = sum_k B_k(z) int_Omega B_k dx`, about 1 in it and 0 outside: `(s, 1)`.
 
-        Integrals are sums over points `(n, d)` of the unit box with weights `(n,)`, or those within facets `(f, d, d)`.
+        Integrals are sums over points `(n, d)` of the unit box with weights `(n,)`, or those within facets `(f, d, d)`,
+        unless `bounded` says that these do not count.
         """
         projection = self.scattered
         # A fixed filter: the same domain must look the same whatever its points are.
         damped = 1 / (1 + projection.penalty(weights.new_zeros(1), 1.0) / (projection.smoothing * PENALTY))
-        if boundary is None:
+        if boundary is None or bounded is not None:
             sums = projection.moments(points, weights, torch.ones_like(points[None, :, :1]))[:, 0]
-        else:
-            sums = boundary_moments(projection, boundary.to(points))[:, None]
+        if boundary is not None:
+            within = boundary_moments(projection, boundary.to(points))[:, None]
+            sums = within if bounded is None else torch.where(bounded, within, sums)
         c = damped[:, None] * sums / math.prod(projection.periods)
         return projection.on_axes(c[None], [x.to(c.device) for x in self.nodes])[0]
 

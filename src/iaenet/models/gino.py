@@ -146,6 +146,7 @@ class GINO(GridModel):
         points: Tensor,  # noqa: ARG002
         weights: Tensor,  # noqa: ARG002
         boundary: Tensor | None = None,  # noqa: ARG002
+        bounded: Tensor | None = None,  # noqa: ARG002
     ) -> Tensor:
         """Refused: the lists of neighbours are found by a tree, which no exported program has."""
         raise InvalidInputError("GINO cannot be called as a map between tensors: it needs lists of neighbours")

@@ -121,6 +121,7 @@ class GridModel(Model):
         points: Tensor,  # noqa: ARG002 - for subclasses
         weights: Tensor,  # noqa: ARG002
         boundary: Tensor | None = None,  # noqa: ARG002
+        bounded: Tensor | None = None,  # noqa: ARG002
     ) -> Tensor:
         """What `on_grid` takes, for functions on the grid that were given at points of the unit box."""
         return latent

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Periodic
 from iaenet.functions.field import Field
-from iaenet.functions.geometry import Geometry, distance_at, distance_to, on_nodes
+from iaenet.functions.geometry import Geometry, distance_at, distance_to, measured, on_nodes
 from iaenet.functions.interpolate import interpolate
 from iaenet.functions.latent_grid import unit
 from iaenet.models.base import IDEAS, Pair, infer_shape
@@ -198,13 +198,20 @@ class IAENet(GridModel):
             found = with_channel(found, on_nodes(self.latent, what, group.source))
         return found
 
-    def known(self, latent: Tensor, points: Tensor, weights: Tensor, boundary: Tensor | None = None) -> Tensor:
+    def known(
+        self,
+        latent: Tensor,
+        points: Tensor,
+        weights: Tensor,
+        boundary: Tensor | None = None,
+        bounded: Tensor | None = None,
+    ) -> Tensor:
         """What `on_grid` takes, for functions on the grid that were given at points of the unit box."""
         for what in self.geometry:
             if what == "measure":
-                function = self.latent.measure_of(points, weights, boundary)
+                function = self.latent.measure_of(points, weights, *measured(boundary, bounded, weights.sum()))
             else:
-                function = distance_to(boundary, self.latent.coordinates.to(points), self.periodic)
+                function = distance_to(boundary, self.latent.coordinates.to(points), self.periodic, bounded)
             latent = with_channel(latent, function)
         return latent
 

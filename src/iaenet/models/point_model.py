@@ -16,8 +16,8 @@ class PointModel(nn.Module):
     query points as its projection there and what the projection leaves, interpolated from the points `near (m, t)` with
     `shares (m, t)`, as `iaenet.functions.taps` has them; from the nearest point if these are not given. Where the
     network is told of the domain, `boundary (f, k, d)` has the corners of the facets (segments, triangles) around it in
-    the unit box, as `boundary_corners` gives them; f is free. Without facets the boundary is that of the box, and the
-    domain what the weights say.
+    the unit box, as `boundary_corners` gives them; f is free. Without facets, or if `bounded ()` says that they do not
+    count, the boundary is that of the box, and the domain what the weights say.
 
     >>> model = PointModel(IAENet.from_preset("small", in_channels=1, out_channels=1, dim=2))
     >>> x, y = torch.rand(300, 2, dtype=torch.float64), torch.rand(5, 2, dtype=torch.float64)
@@ -43,13 +43,14 @@ class PointModel(nn.Module):
         near: Tensor | None = None,
         shares: Tensor | None = None,
         latent: Tensor | None = None,
+        bounded: Tensor | None = None,
     ) -> Tensor:
         """Values `(b, n, c)` -> `(b, m, c')`."""
         network = self.network
         share = torch.full_like(points[:, 0], 1.0 / points.shape[0]) if weights is None else weights
         if latent is None:
             latent = network.latent.project(points, share, values)
-        found = network.on_grid(network.known(latent, points, share, boundary))
+        found = network.on_grid(network.known(latent, points, share, boundary, bounded))
         if not isinstance(network, IAENet) or network.head is None:
             return network.latent.read(found, query)
         if near is None or shares is None:
@@ -61,6 +62,7 @@ class PointModel(nn.Module):
         if on_grid:
             there = there + network.latent.read(latent, query)
         if "distance" in network.geometry:
-            own, far = (distance_to(boundary, x, network.periodic) for x in (points, query))
-            here, there = with_channel(here, own), with_channel(there, far)
+            there = with_channel(there, distance_to(boundary, query, network.periodic, bounded))
+            if network.head.iae is not None:  # else nobody asks
+                here = with_channel(here, distance_to(boundary, points, network.periodic, bounded))
         return network.at(found, there, network.head.encode(here, points, share), query)

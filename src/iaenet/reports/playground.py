@@ -20,6 +20,7 @@ from iaenet.errors import InvalidInputError
 from iaenet.exporting.write import describe_model, onnx_bytes, quiet, trace
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field
+from iaenet.functions.geometry import boundary_corners
 from iaenet.functions.interpolate import interpolate
 from iaenet.functions.latent_grid import unit
 from iaenet.models.operator import Operator
@@ -101,11 +102,14 @@ def _places(where: Discretization) -> dict[str, Any]:
         raise InvalidInputError(
             "a playground shows functions in the plane on a grid or on triangles; these have neither"
         )
+    corners = boundary_corners(where)
+    assert corners is not None  # it has cells
     return {
         "kind": "mesh",
         "points": _encoded(points.tobytes()),
         "weights": _encoded(weights.tobytes()),
         "cells": _encoded(where.cells.numpy().astype(np.int32).tobytes()),
+        "boundary": _encoded(corners.numpy().tobytes()),
     }
 
 

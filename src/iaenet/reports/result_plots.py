@@ -74,16 +74,22 @@ def draw_comparison(runs: Mapping[str, Sequence[Mapping[str, Any]]], training: i
     """
     figure, ax = _figure(8, 4.2)
     ticks: dict[int, str] = {}
+    others: set[str] = set()
     most = 0
     for number, (name, rows) in enumerate(runs.items()):
         taken = [row for row in rows if "refused" not in row]
         grids = sorted((row for row in taken if row["resolution"] is not None), key=lambda row: row["points"][1])
         ticks |= {row["points"][1]: row["on"] for row in rows if row["resolution"] is not None}
         most = max(most, len(grids))
-        colour = _curve(ax, grids, f"{MARKS[number % len(MARKS)]}-", label=name)
-        _curve(ax, [row for row in taken if row["resolution"] is None], "*", color=colour, markersize=11)
+        first = {"linewidth": 3, "markersize": 8, "zorder": 3} if number == 0 else {"linewidth": 1.6, "markersize": 6}
+        colour = _curve(ax, grids, f"{MARKS[number % len(MARKS)]}-", label=name, **first)
+        stars = [row for row in taken if row["resolution"] is None]
+        _curve(ax, stars, "*", color=colour, markersize=14, markeredgecolor="white", zorder=4)
+        others |= {row["on"] for row in stars}
     if most < 2:
         return None
+    for on in sorted(others):
+        ax.plot([], [], "*", color="0.35", markersize=12, label=on)
     for points, on in ticks.items():
         if on == str(training):
             ax.axvline(points, color="0.5", linestyle="--", linewidth=1, label=f"trained on {on}")
@@ -93,8 +99,9 @@ def draw_comparison(runs: Mapping[str, Sequence[Mapping[str, Any]]], training: i
     ax.set_xticks([], minor=True)
     ax.set_xlabel("resolution")
     ax.set_ylabel("mean relative L2 error")
-    ax.grid(alpha=0.3)
-    figure.legend(loc="outside right upper", fontsize=8, frameon=False)
+    ax.grid(alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside right upper", fontsize=10, frameon=False)
     return figure
 
 

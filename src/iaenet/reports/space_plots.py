@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iaenet.functions.boundary import boundary_facets
 from iaenet.functions.discretization import Discretization
+from iaenet.functions.facets import boundary_facets
 
 FINEST = 24  # points along an edge of a plane that is drawn: more would be slow, and look the same
 ANGLES = {"elev": 24, "azim": -56}

@@ -94,7 +94,7 @@ def _finder(path: Path, samples: Sequence[str]) -> Callable[[int], Path]:
 
 def _mesh(file: Path, dim: int) -> tuple[Array, Index]:
     from iaenet.data.formats.meshes import read_mesh  # not above: formats import this package
-    from iaenet.functions.boundary import boundary_facets
+    from iaenet.functions.facets import boundary_facets
 
     if file.suffix.lower() == ".stl":
         corners = _stl(file)

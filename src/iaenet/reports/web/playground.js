@@ -44,7 +44,7 @@
       axes: raw.axes && raw.axes.map((a) => numbers(a, Float64Array)),
       points: raw.points && rows(numbers(raw.points, Float64Array), 2),
       weights: raw.weights && numbers(raw.weights, Float64Array),
-      cells: raw.cells && numbers(raw.cells, Int32Array),
+      cells: raw.cells && numbers(raw.cells, Int32Array), boundary: raw.boundary && numbers(raw.boundary, Float64Array),
       input: numbers(raw.input, Float32Array), truth: raw.truth && numbers(raw.truth, Float32Array),
     };
     preset = raw.ready; view = Views.of(preset);
@@ -94,7 +94,7 @@
     const product = weights || (() => { const [a, b] = axes.map((x, i) => Maths.trapezoid(Array.from(x), wraps[i])); return Float64Array.from(a.length ? Array.from(a).flatMap((u) => Array.from(b, (v) => u * v)) : []); })();
     const gridded = axes && (d === 2 || (axes[0].length <= grid[0] && Maths.isUniform(Array.from(axes[0]), wraps[0])));
     const latent = gridded ? Maths.encodeGrid(meta.projection, axes.map((x) => Array.from(x)), grid, wraps, values, c) : new Float32Array(size * c);
-    const bare = gridded && !meta.head; // then nothing but the function on the grid is used
+    const told = meta.geometry.length > 0, bare = gridded && !meta.head && !told; // then nothing but the function on the grid is used
     const T = ort.Tensor, begin = performance.now();
     const feeds = {
       points: new T("float64", bare ? new Float64Array(4 * d).map((_, i) => ((i * 7) % 11) / 11) : flat(points), [bare ? 4 : n, d]),
@@ -105,6 +105,11 @@
       use_latent: new T("bool", Uint8Array.of(gridded ? 1 : 0), []),
       latent: new T("float32", latent, [1, size, c]),
     };
+    if (told) { // the domain is the preset's, wherever the sensors are
+      const facets = preset.boundary || new Float64Array(2 * d * d);
+      feeds.use_boundary = new T("bool", Uint8Array.of(preset.boundary ? 1 : 0), []);
+      feeds.boundary = new T("float64", facets, [facets.length / (d * d), d, d]);
+    }
     if (meta.head) {
       const taps = own ? { near: Int32Array.from({ length: n }, (_, i) => i), shares: new Float64Array(n).fill(1), count: 1 }
         : d === 1 ? Maths.axisTaps(points.map((p) => p[0]), query.map((p) => p[0]), wraps[0]) : Maths.simplexTaps(points, query, wraps);
