@@ -1,5 +1,6 @@
 """The command `iaenet`."""
 
+import os
 import re
 import signal
 import sys
@@ -13,6 +14,7 @@ from importlib import import_module
 from iaenet.cli.display import Display
 from iaenet.errors import CorruptFileError, DivergedError, InvalidInputError, LostProcessError, no_such
 from iaenet.outside import check_name
+from iaenet.training.signals import LONGEST
 
 # NAME is the function NAME_command of the module NAME_command: it takes its arguments and a display, and gives the text
 # to print. It is imported when it is called, so that help is instant.
@@ -49,13 +51,20 @@ examples:
 """
 
 
+def command() -> int:
+    """What a shell starts: `main` in a process of its own, which answers SIGTERM from here on to its very end."""
+    with terminable(after=signal.SIG_IGN):  # when all is done, the exit code is known
+        return _main(sys.argv[1:])
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Exit code 0 if all went well, 2 after a mistake (one line says which), 130 after Ctrl-C."""
     with terminable():
-        return _main([_underscored(argument) for argument in (sys.argv[1:] if argv is None else argv)])
+        return _main(sys.argv[1:] if argv is None else argv)
 
 
-def _main(arguments: list[str]) -> int:
+def _main(argv: Sequence[str]) -> int:
+    arguments = [_underscored(argument) for argument in argv]
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(HELP.format(commands="\n".join(f"  {name:<10} {text}" for name, text in COMMANDS.items())), end="")
         return 0 if arguments else 2
@@ -109,20 +118,30 @@ def _mistake(text: str) -> int:
 
 
 @contextmanager
-def terminable() -> Iterator[None]:
-    """SIGTERM ends a command with exit code 143, from its very start; a training then has its own way to end."""
+def terminable(after: signal.Handlers | None = None) -> Iterator[None]:
+    """SIGTERM ends a command with exit code 143, from its very start; a training then has its own way to end.
+
+    Worker processes are ended, and unfinished files removed, on the way out, but not for longer than is promised.
+    After the block the handler of before is back, or `after`: then the process is about to end.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    watch = threading.Timer(LONGEST, os._exit, [128 + signal.SIGTERM])
+    watch.daemon = True
 
     def end(number: int, _frame: object) -> None:
-        raise SystemExit(128 + number)  # worker processes are ended, and unfinished files removed, on the way out
+        if not watch.ident:  # once
+            watch.start()
+        raise SystemExit(128 + number)
 
     before = signal.signal(signal.SIGTERM, end)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        if after is None:
+            watch.cancel()
+        signal.signal(signal.SIGTERM, before if after is None else after)
 
 
 def _underscored(argument: str) -> str:
