@@ -49,7 +49,7 @@ def outcome(path: Path) -> str:
 
 
 def writing(target: Path) -> Callable[[], bool]:
-    """Whether a command writes right now: something unfinished is there, or its journal has grown since the last look."""
+    """Whether a command writes right now: something unfinished is there, or its journal has grown since."""
     journal = target.with_name(f"{target.name}.partial")
     size = journal.stat().st_size if journal.exists() else 0
 

@@ -9,7 +9,7 @@ from iaenet.data.formats.format import Format
 from iaenet.data.reading.bad_records import BadRecords
 from iaenet.data.reading.channel_names import Names
 from iaenet.data.reading.files import files_in, reading, required
-from iaenet.data.reading.hdf5_file import open_hdf5
+from iaenet.data.reading.hdf5_file import dataset_names, open_hdf5, refuse_bomb
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.labelled_arrays import read_labelled
 from iaenet.data.reading.number_tables import Numbers, numbers_of_datasets
@@ -83,7 +83,10 @@ def _open(xarray: Any, file: Path) -> Any:
     with file.open("rb") as stream:
         classic = stream.read(3) == b"CDF"
     if not classic:
-        open_hdf5(file).close()
+        with open_hdf5(file) as looked_at:
+            for name in dataset_names(looked_at):
+                if looked_at[name].ndim == 1:  # perhaps an index, which xarray reads as it opens the file
+                    refuse_bomb(f"{file}: variable {name!r}", looked_at[name])
     with reading(file, "NetCDF"):
         engine = "scipy" if classic else "h5netcdf"
         return xarray.open_dataset(file, engine=engine, decode_times=False, cache=False)
