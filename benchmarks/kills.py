@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 COMMAND = [sys.executable, "-m", "iaenet"]
@@ -52,24 +53,24 @@ def writing(target: Path) -> Callable[[], bool]:
     """Whether a command writes right now: something unfinished is there, or its journal has grown since."""
     journal = target.with_name(f"{target.name}.partial")
     size = journal.stat().st_size if journal.exists() else 0
+    before = _unfinished(target)
 
     def look() -> bool:
         nonlocal size
         now = journal.stat().st_size if journal.exists() else size
         grown, size = now > size, max(size, now)
-        return grown or _unfinished(target)
+        return grown or bool(_unfinished(target) - before)
 
     return look
 
 
-def _unfinished(target: Path) -> bool:
+def _unfinished(target: Path) -> set[str]:
+    """Files and folders that are to be renamed when they are complete."""
+    found: set[str] = set()
     for folder in (target.parent, target, target / "checkpoints"):
-        try:
-            if any(name.startswith(".") and name.endswith(".tmp") for name in os.listdir(folder)):
-                return True
-        except OSError:  # it is not there, or no folder
-            continue
-    return False
+        with suppress(OSError):  # it is not there, or no folder
+            found |= {name for name in os.listdir(folder) if name.startswith(".") and name.endswith(".tmp")}
+    return found
 
 
 def catches(process: subprocess.Popen[bytes]) -> bool:
@@ -91,7 +92,7 @@ def until_done(arguments: list[str], folder: Path, longest: float, chance: rando
         process = subprocess.Popen([*COMMAND, *arguments], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
         begin, when, passed = time.monotonic(), chance.choices(WHEN, (3, 3, 4))[0], 0
         end = begin + (chance.uniform(0.05, 1) if when == "first second" else chance.uniform(1, longest))
-        look, wrote = writing(target), False
+        before, look, wrote = _unfinished(target), writing(target), False
         while process.poll() is None and (when == "in a write" or time.monotonic() < end):
             if when == "in a write":
                 now = look()
@@ -110,7 +111,7 @@ def until_done(arguments: list[str], folder: Path, longest: float, chance: rando
         longest *= 1.1
         counts[number.name] += 1
         counts[when] += 1
-        counts["unfinished left"] += number == signal.SIGKILL and _unfinished(target)
+        counts["unfinished left"] += number == signal.SIGKILL and bool(_unfinished(target) - before)
         if number == signal.SIGKILL:
             wrong = process.returncode != -number
         elif process.returncode == -number and not caught:
