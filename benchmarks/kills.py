@@ -87,11 +87,14 @@ def until_done(arguments: list[str], folder: Path, longest: float, chance: rando
     """Start and end a command until it gets through; how often and when it was ended, and the slowest answer."""
     counts: Counter[str] = Counter(tries=1)
     slowest, target = 0.0, folder / arguments[-1]
-    skipped = chance.randrange(12)  # writes to pass over before the first kill in one; fewer later, so that it gets on
+    planned = chance.randint(4, 12)  # then it is left alone
     while True:
         process = subprocess.Popen([*COMMAND, *arguments], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
-        begin, when, passed = time.monotonic(), chance.choices(WHEN, (3, 3, 4))[0], 0
-        end = begin + (chance.uniform(0.05, 1) if when == "first second" else chance.uniform(1, longest))
+        if ended(counts) == planned:
+            _, said = process.communicate()
+            return _done(process, said, counts, slowest)
+        when, passed, skipped = chance.choices(WHEN, (3, 3, 4))[0], 0, chance.randrange(4)  # writes to pass over
+        end = time.monotonic() + (chance.uniform(0.05, 1) if when == "first second" else chance.uniform(1, longest))
         before, look, wrote = _unfinished(target), writing(target), False
         while process.poll() is None and (when == "in a write" or time.monotonic() < end):
             if when == "in a write":
@@ -106,9 +109,8 @@ def until_done(arguments: list[str], folder: Path, longest: float, chance: rando
         sent = time.monotonic()
         process.send_signal(number)
         _, said = process.communicate()
-        if process.returncode == 0:  # it was done by then
-            return counts + Counter({"slowest ms": int(1000 * slowest)})
-        longest *= 1.1
+        if process.returncode == 0 or (process.returncode > 0 and number == signal.SIGKILL):  # it was done by then
+            return _done(process, said, counts, slowest)
         counts[number.name] += 1
         counts[when] += 1
         counts["unfinished left"] += number == signal.SIGKILL and bool(_unfinished(target) - before)
@@ -123,6 +125,13 @@ def until_done(arguments: list[str], folder: Path, longest: float, chance: rando
         if wrong:
             counts["wrong"] += 1
             print(f"{when}, {number.name}: {process.returncode}\n{said.decode()[-800:]}", flush=True)
+
+
+def _done(process: subprocess.Popen[bytes], said: bytes, counts: Counter[str], slowest: float) -> Counter[str]:
+    if process.returncode:
+        counts["wrong"] += 1
+        print(f"ended with {process.returncode}\n{said.decode()[-800:]}", flush=True)
+    return counts + Counter({"slowest ms": int(1000 * slowest)})
 
 
 def add(total: Counter[str], found: Counter[str]) -> Counter[str]:

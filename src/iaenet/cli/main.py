@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from importlib import import_module
 
 from iaenet.cli.display import Display
-from iaenet.errors import CorruptFileError, DivergedError, InvalidInputError, LostProcessError, no_such
+from iaenet.errors import CorruptFileError, DivergedError, InvalidInputError, LostProcessError, no_such, short_of_memory
 from iaenet.outside import check_name
 from iaenet.training.signals import LONGEST
 
@@ -91,18 +91,17 @@ def _main(argv: Sequence[str]) -> int:
         return _mistake(str(error))
     except OSError as error:
         return _mistake(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    except MemoryError as error:
-        return _mistake(f"not enough memory for this: {str(error) or 'it was refused'}")
     except (DivergedError, LostProcessError) as error:
         _mistake(str(error))
         return 1
     except KeyboardInterrupt as error:
         print(str(error) or "Stopped.", file=sys.stderr)
         return 130
-    except RuntimeError as error:
-        if "allocate memory" not in str(error) and "out of memory" not in str(error):  # as PyTorch says it
+    except Exception as error:
+        short = short_of_memory(error)
+        if short is None:
             raise
-        return _mistake(f"not enough memory for this: {error}")
+        return _mistake(f"not enough memory for {' '.join(arguments)}: {str(short) or 'it was refused'}")
     except SystemExit as error:
         if error.code == 143:  # SIGTERM
             print(str(error) if str(error) != "143" else "Stopped.", file=sys.stderr)

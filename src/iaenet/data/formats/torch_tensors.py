@@ -27,6 +27,7 @@ from iaenet.data.reading.number_tables import Numbers, numbers_of_stacks
 from iaenet.data.reading.sample_files import ArraySide, ChannelAxis, Missing, SampledArray, assemble
 from iaenet.data.reading.sample_points import Bounds, GridKind, Periodic, Rule
 from iaenet.data.reading.stacks import grid_notes, read_stacks
+from iaenet.data.streams import new_disk
 from iaenet.data.writing.output import Output
 from iaenet.data.writing.stacked import stacked
 from iaenet.errors import InvalidInputError
@@ -194,7 +195,8 @@ def _leaves(where: object, content: Any) -> Iterator[tuple[str, Any]]:
 def write_torch(path: Path, output: Output) -> None:
     """A dict of tensors: coordinates and channels under their names, see `iaenet.data.writing.stacked.arrays`."""
     tensors = {name: torch.from_numpy(np.ascontiguousarray(each.values)) for name, each in stacked(output).items()}
-    torch.save(tensors, path)
+    with new_disk(path) as disk:
+        torch.save(tensors, disk)
 
 
 def _numbers(path: Path, names: list[str], _stems: object, _options: object) -> Numbers:

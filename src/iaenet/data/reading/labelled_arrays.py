@@ -137,6 +137,8 @@ class Datasets:
         self._counts = counts or [1] * len(names)
         self._ends = list(accumulate(self._counts))
         self.count = self._ends[-1]
+        if not self.count:
+            raise InvalidInputError(f"{', '.join(self.names)}: dimension {sample!r} has no samples")
 
     def place(self, sample: int) -> tuple[int, int]:
         """The dataset of a sample, and its row there."""
