@@ -120,11 +120,12 @@ def until_done(arguments: list[str], folder: Path, longest: float, chance: rando
             counts["SIGTERM before Python"] += 1
             wrong = False
         else:
-            slowest = max(slowest, time.monotonic() - sent)
-            wrong = process.returncode != 143 or slowest > SLOWEST
+            took = time.monotonic() - sent
+            slowest = max(slowest, took)
+            wrong = process.returncode != 143 or took > SLOWEST
         if wrong:
             counts["wrong"] += 1
-            print(f"{when}, {number.name}: {process.returncode}\n{said.decode()[-800:]}", flush=True)
+            print(f"{when}, {number.name}: {process.returncode} after {time.monotonic() - sent:.1f} s\n{said.decode()[-800:]}", flush=True)
 
 
 def _done(process: subprocess.Popen[bytes], said: bytes, counts: Counter[str], slowest: float) -> Counter[str]:

@@ -1,4 +1,4 @@
-"""Faults that can be put into a process: the k-th call fails, no file grows beyond k bytes, no k-th array is allocated."""
+"""Faults put into this process: the k-th call fails, no file grows beyond k bytes, the k-th array is not allocated."""
 
 import ctypes
 import errno
@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from unittest.mock import patch
 
 import numpy as np
-import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 

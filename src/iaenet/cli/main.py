@@ -8,7 +8,7 @@ import threading
 import warnings
 from argparse import ArgumentError
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 
 from iaenet.cli.display import Display
@@ -54,7 +54,14 @@ examples:
 def command() -> int:
     """What a shell starts: `main` in a process of its own, which answers SIGTERM from here on to its very end."""
     with terminable(after=signal.SIG_IGN):  # when all is done, the exit code is known
-        return _main(sys.argv[1:])
+        code = _main(sys.argv[1:])
+    if code == 128 + signal.SIGTERM:
+        # All is closed by now, and to take PyTorch apart is a second's work, of which a busy machine makes ten.
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):  # closed, or nobody reads it
+                stream.flush()
+        os._exit(code)
+    return code
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -25,7 +25,7 @@ def check_classic(path: Path) -> None:
     ...     check_classic(claims)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    iaenet.errors.InvalidInputError: ...a.nc: claims 2147483647 dimensions, but has 16 bytes; is the file whole?
+    iaenet.errors.InvalidInputError: ...a.nc: claims 2147483647 dimensions, but has 16 bytes; is it whole?
     """
     _Header(path).check()
 
@@ -98,6 +98,6 @@ class _Header:
         needed = math.prod(shape) * SIZES.get(kind, 1)
         if begin < 0 or (needed and begin + needed > self.size):
             raise InvalidInputError(
-                f"{self.path}: variable {name!r} claims {needed} bytes from byte {begin}, but the file has {self.size}; "
-                "is it whole?"
+                f"{self.path}: variable {name!r} claims {needed} bytes from byte {begin}, but the file has "
+                f"{self.size}; is it whole?"
             )
