@@ -14,7 +14,7 @@ from importlib import import_module
 from iaenet.cli.display import Display
 from iaenet.errors import CorruptFileError, DivergedError, InvalidInputError, LostProcessError, no_such, short_of_memory
 from iaenet.outside import check_name
-from iaenet.training.signals import LONGEST
+from iaenet.training.signals import LONGEST, Stop
 
 # NAME is the function NAME_command of the module NAME_command: it takes its arguments and a display, and gives the text
 # to print. It is imported when it is called, so that help is instant.
@@ -53,8 +53,8 @@ examples:
 
 def command() -> int:
     """What a shell starts: `main` in a process of its own, which answers SIGTERM from here on to its very end."""
-    with terminable(after=signal.SIG_IGN):  # when all is done, the exit code is known
-        code = _main(sys.argv[1:])
+    with terminable(after=signal.SIG_IGN) as stop:  # when all is done, the exit code is known
+        code = _ended(sys.argv[1:], stop)
     if code == 128 + signal.SIGTERM:
         # All is closed by now, and to take PyTorch apart is a second's work, of which a busy machine makes ten.
         for stream in (sys.stdout, sys.stderr):
@@ -66,8 +66,23 @@ def command() -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Exit code 0 if all went well, 2 after a mistake (one line says which), 130 after Ctrl-C."""
-    with terminable():
-        return _main(sys.argv[1:] if argv is None else argv)
+    with terminable() as stop:
+        return _ended(sys.argv[1:] if argv is None else argv, stop)
+
+
+def _ended(argv: Sequence[str], stop: Stop) -> int:
+    """The exit code. After SIGTERM, a library that was half imported, say, may fail with any error, or with none."""
+    try:
+        code = _main(argv)
+    except Exception:
+        if not stop.signal:
+            raise
+        code = 1
+    if not stop.signal or code == 0:
+        return code
+    if code != 128 + stop.signal:
+        print("Stopped.", file=sys.stderr)
+    return 128 + stop.signal
 
 
 def _main(argv: Sequence[str]) -> int:
@@ -124,26 +139,28 @@ def _mistake(text: str) -> int:
 
 
 @contextmanager
-def terminable(after: signal.Handlers | None = None) -> Iterator[None]:
+def terminable(after: signal.Handlers | None = None) -> Iterator[Stop]:
     """SIGTERM ends a command with exit code 143, from its very start; a training then has its own way to end.
 
     Worker processes are ended, and unfinished files removed, on the way out, but not for longer than is promised.
     After the block the handler of before is back, or `after`: then the process is about to end.
     """
+    stop = Stop()
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield stop
         return
     watch = threading.Timer(LONGEST, os._exit, [128 + signal.SIGTERM])
     watch.daemon = True
 
     def end(number: int, _frame: object) -> None:
-        if not watch.ident:  # once
+        if not stop.signal:
+            stop.signal = number
             watch.start()
         raise SystemExit(128 + number)
 
     before = signal.signal(signal.SIGTERM, end)
     try:
-        yield
+        yield stop
     finally:
         if after is None:
             watch.cancel()
