@@ -125,10 +125,8 @@ def until_done(arguments: list[str], folder: Path, longest: float, chance: rando
             wrong = process.returncode != 143 or took > SLOWEST
         if wrong:
             counts["wrong"] += 1
-            print(
-                f"{when}, {number.name}: {process.returncode} after {time.monotonic() - sent:.1f} s\n{said.decode()[-800:]}",
-                flush=True,
-            )
+            took = time.monotonic() - sent
+            print(f"{when}, {number.name}: {process.returncode}, {took:.1f} s\n{said.decode()[-800:]}", flush=True)
 
 
 def _done(process: subprocess.Popen[bytes], said: bytes, counts: Counter[str], slowest: float) -> Counter[str]:

