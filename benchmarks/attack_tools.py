@@ -7,7 +7,7 @@ from typing import Any
 
 Attack = Callable[[], bool]
 ATTACKS: dict[str, Attack] = {}
-TRAIN = "train --data a.h5 --run run --epochs 2 --batch_size 4"
+TRAIN = "train --data a.h5 --run run --model.name fno --model.width 4 --model.modes 3 --epochs 2"
 
 
 def attack(row: str) -> Callable[[Attack], Attack]:

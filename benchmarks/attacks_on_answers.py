@@ -152,16 +152,14 @@ def _() -> bool:
 
 @attack("silent: cells of regular points on a part-periodic box")
 def _() -> bool:
-    import numpy as np
-
     from iaenet import Discretization
 
     worst = 0.0
-    for n in (3, 5):
-        axes = np.arange(n) / n, (np.arange(n) + 0.5) / n
-        points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
-        made = Discretization.points(points, bounds=[[0, 1], [0, 1]], periodic=(True, False))
-        worst = max(worst, float(abs(made.weights.numpy() * n * n - 1).max()))
+    for shape in ((3, 3), (3, 5), (5, 3), (5, 5), (3, 4)):
+        for periodic in ((True, False), (False, True)):
+            grid = Discretization.uniform(shape, periodic=periodic)
+            made = Discretization.points(grid.points, bounds=grid.bounds.tolist(), periodic=periodic)
+            worst = max(worst, float(abs(made.weights - grid.weights).sum()))
     return worst < 1e-6
 
 
@@ -169,7 +167,9 @@ def _() -> bool:
 def _() -> bool:
     write_run()
     config = Path("run/config.yaml")
-    config.write_text(config.read_text().replace("batch_size: 4", "batch_size: 3").replace("epochs: 2", "epochs: 3"))
+    edited = config.read_text().replace("seed: 0", "seed: 7")
+    assert edited != config.read_text()
+    config.write_text(edited)
     return refused("train --resume run")
 
 
@@ -187,7 +187,7 @@ def _() -> bool:
 @attack("silent: the lock file deleted, a second trainer")
 def _() -> bool:
     write_data()
-    command = [sys.executable, "-m", "iaenet", *TRAIN.split(), "--epochs", "600"]
+    command = [sys.executable, "-m", "iaenet", *TRAIN.split(), "--epochs", "400"]
     first = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     while not list(Path("run/checkpoints").glob("best-*")) and first.poll() is None:
         time.sleep(0.05)
