@@ -2,7 +2,7 @@
 
 import sys
 
-from iaenet.cli.main import main
+from iaenet.cli.main import command
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command())

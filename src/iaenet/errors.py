@@ -29,3 +29,30 @@ def no_such(kind: str, name: str, known: Iterable[str]) -> str:
     names = list(known)
     near = get_close_matches(name, names, n=1)
     return f"no {kind} {name!r}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}")
+
+
+def short_of_memory(error: BaseException | None) -> BaseException | None:
+    """The error by which it all began, if that was a lack of memory: what failed then may say anything.
+
+    >>> short_of_memory(ValueError("3 is no shape")) is None, short_of_memory(MemoryError("1 GB"))
+    (True, MemoryError('1 GB'))
+    """
+    while error is not None:
+        said = str(error)  # as PyTorch says it
+        if isinstance(error, MemoryError) or "allocate memory" in said or "out of memory" in said:
+            return error
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def pass_on_lack_of_memory(error: BaseException) -> None:
+    """Raise `MemoryError` if that is what an error comes from: a file is not damaged because there is no memory for it.
+
+    >>> pass_on_lack_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory"))
+    Traceback (most recent call last):
+    ...
+    MemoryError: DefaultCPUAllocator: can't allocate memory
+    """
+    short = short_of_memory(error)
+    if short is not None:
+        raise MemoryError(str(short)) from error

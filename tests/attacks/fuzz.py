@@ -18,7 +18,8 @@ from pathlib import Path
 import torch
 
 from tests.attacks.base import make_base
-from tests.attacks.targets import SHARES, TARGETS, make_sound_files, one_case
+from tests.attacks.sound_files import make_sound_files
+from tests.attacks.targets import SHARES, TARGETS, one_case
 
 LONGEST = 20  # seconds of a case, by the processor; on the clock six times that, for a busy machine
 MEMORY = 6 * 2**30  # bytes of this process

@@ -14,6 +14,7 @@ from iaenet import Discretization
 from iaenet.cli.main import COMMANDS, main
 from iaenet.data.formats import FORMATS
 from iaenet.errors import CorruptFileError, InvalidInputError
+from tests.attacks.sound_files import OPTIONS
 
 Case = Callable[[np.random.Generator, Path], str]
 NAMED = (InvalidInputError, CorruptFileError)
@@ -84,40 +85,45 @@ def discretizations(rng: np.random.Generator, _folder: Path) -> str:
 
 def files(rng: np.random.Generator, folder: Path) -> str:
     """A sound file of one of the formats with bytes changed, cut out, put in or doubled; read to the last number."""
-    source = Path(
-        rng.choice(sorted(str(path) for path in (folder / "sound").iterdir() if path.name not in ("run", "signal.dat")))
-    )
+    sound = sorted((folder / "sound").iterdir())
+    source = sound[int(rng.integers(len(sound)))]
     kind = source.name.split(".")[0]
-    content = bytearray(source.read_bytes())
+    target = folder / source.name
+    if source.is_dir():  # formats of several files: one of them is damaged
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(source, target)
+        parts = sorted(path for path in target.rglob("*") if path.is_file())
+        part = parts[int(rng.integers(len(parts)))]
+        part.write_bytes(damaged(part.read_bytes(), rng))
+    else:
+        target.write_bytes(damaged(source.read_bytes(), rng))
+    imported = FORMATS[kind].read(str(target), **OPTIONS.get(kind, {"inputs": "a", "outputs": "u"}))
+    for given, wanted in (imported.pairs[i] for i in range(min(len(imported.pairs), 50))):
+        assert np.isfinite(given.values.numpy()).all()
+        assert np.isfinite(wanted.values.numpy()).all()
+    return "read"
+
+
+def damaged(content: bytes, rng: np.random.Generator) -> bytes:
+    """Bytes, some of which were changed, cut out, put in or doubled."""
+    changed = bytearray(content)
     for _ in range(int(rng.integers(1, 5))):
-        at = int(rng.integers(len(content))) if content else 0
+        at = int(rng.integers(len(changed))) if changed else 0
         if rng.random() < 0.5:  # most of what matters is near the start
             at = min(at, int(rng.integers(1, 400)))
         size = int(rng.integers(1, 9))
         match rng.integers(5):
             case 0:
-                content[at : at + size] = rng.bytes(size)
+                changed[at : at + size] = rng.bytes(size)
             case 1:
-                del content[at : at + size]
+                del changed[at : at + size]
             case 2:
-                content[at:at] = rng.choice([b"9" * 12, b"-1", b"nan", b"\xff" * 8, b"\0" * 4, b",", b"\n"])
+                changed[at:at] = rng.choice([b"9" * 12, b"-1", b"nan", b"\xff" * 8, b"\0" * 4, b",", b"\n"])
             case 3:
-                del content[at:]
+                del changed[at:]
             case _:
-                content[at:at] = content[at : at + 64]
-    target = folder / f"{kind}{source.suffix}"
-    target.write_bytes(bytes(content))
-    options = {"inputs": "a", "outputs": "u"}
-    if kind in ("csv", "mesh"):
-        options["coordinates"] = "x"
-    if kind == "wfdb":
-        options = {"inputs": "a", "outputs": "a", "window": 8}
-        shutil.copy(folder / "sound" / "signal.dat", folder / "signal.dat")
-    imported = FORMATS[kind].read(str(target), **({} if kind == "data" else options))
-    for given, wanted in (imported.pairs[i] for i in range(min(len(imported.pairs), 50))):
-        assert np.isfinite(given.values.numpy()).all()
-        assert np.isfinite(wanted.values.numpy()).all()
-    return "read"
+                changed[at:at] = changed[at : at + 64]
+    return bytes(changed)
 
 
 def command_line(rng: np.random.Generator, folder: Path) -> str:
@@ -176,7 +182,7 @@ def run_folders(rng: np.random.Generator, folder: Path) -> str:
     """A run in which one file was damaged, then reported on, loaded or resumed."""
     target = folder / "run"
     shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(folder / "sound" / "run", target)
+    shutil.copytree(folder / "sound-run", target)
     paths = sorted(path for path in target.rglob("*") if path.is_file())
     path = paths[int(rng.integers(len(paths)))]
     content = bytearray(path.read_bytes())
@@ -236,32 +242,3 @@ def one_case(name: str, seed: int, folder: Path) -> str:
         return TARGETS[name](np.random.default_rng([seed, *name.encode()]), folder)
     except NAMED:
         return "refused"
-
-
-def make_sound_files(folder: Path, base: Path) -> None:
-    """A small sound file of each format, and the run, for `files` and `run_folders` to damage."""
-    import h5py
-    import meshio
-    import scipy.io
-
-    sound = folder / "sound"
-    sound.mkdir()
-    rng = np.random.default_rng(0)
-    a, u = rng.random((3, 8)), rng.random((3, 8))
-    np.savez(sound / "npz.npz", a=a, u=u)
-    scipy.io.savemat(sound / "mat.mat", {"a": a, "u": u})
-    with h5py.File(sound / "hdf5.h5", "w") as file:
-        file.create_dataset("a", data=a, compression="gzip")
-        file["u"] = u
-    shutil.copy(base / "csv" / "s0.csv", sound / "csv.csv")
-    shutil.copy(base / "waves.h5", sound / "data.h5")
-    shutil.copy(base / "waves.h5", folder / "waves.h5")
-    shutil.copytree(base / "csv", folder / "csv")
-    points = np.stack([np.arange(4.0), np.zeros(4), np.zeros(4)], axis=1)
-    mesh = meshio.Mesh(points, [("line", [[0, 1], [1, 2], [2, 3]])], point_data={"a": a[0, :4], "u": u[0, :4]})
-    meshio.vtu.write(str(sound / "mesh.vtu"), mesh, binary=False)
-    meshio.vtk.write(str(sound / "mesh.vtk"), mesh)
-    (sound / "wfdb.hea").write_text("wfdb 1 250 32\nsignal.dat 16 200 16 0 0 0 0 a\n")
-    np.arange(32, dtype="<i2").tofile(sound / "signal.dat")
-    shutil.copytree(base / "run", sound / "run")
-    shutil.copytree(base / "run", folder / "run")

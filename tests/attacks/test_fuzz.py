@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.attacks.targets import SHARES, TARGETS, make_sound_files, one_case
+from tests.attacks.sound_files import make_sound_files
+from tests.attacks.targets import SHARES, TARGETS, one_case
 
 
 @pytest.fixture(scope="module")

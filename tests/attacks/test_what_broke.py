@@ -3,9 +3,7 @@
 import json
 import os
 import shutil
-import zipfile
 
-import h5py
 import numpy as np
 import pytest
 import torch
@@ -116,42 +114,6 @@ def test_names_that_look_like_formulas(name, tmp_path, capsys):
     write_dataset(tmp_path / "a.h5", waves(2), inputs=[Channel(name, name)], outputs=[Channel("u")])
     assert main(["inspect", str(tmp_path / "a.h5")]) == 0
     assert name in capsys.readouterr().out
-
-
-# ---------------------------------------------------------------------- bombs
-
-
-def test_bombs(here, capsys):
-    with zipfile.ZipFile("bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive, archive.open("a.npy", "w") as stream:
-        np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": (64, 10**6)})
-        for _ in range(64):
-            stream.write(bytes(8 * 10**6))
-    with h5py.File("bomb.h5", "w") as file:
-        file.create_dataset("a", shape=(2, 10**5, 1000), chunks=(1, 10**5, 1000), compression="gzip", dtype="f4")
-        file["a"][0, 0, 0] = file["a"][1, 0, 0] = 1
-    claims = "DATASET STRUCTURED_POINTS\nDIMENSIONS 300 300 300\nORIGIN 0 0 0\nSPACING 1 1 1\nPOINT_DATA 27000000\n"
-    (here / "bomb.vtk").write_text(
-        f"# vtk DataFile Version 3.0\nx\nASCII\n{claims}SCALARS a float\nLOOKUP_TABLE default\n"
-    )
-    for kind, file, message in (
-        ("npz", "bomb.npz", "needs 512 MB of memory, but only 256 MB"),
-        ("hdf5", "bomb.h5", "needs 400 MB of memory"),
-        ("mesh", "bomb.vtk", "claims DIMENSIONS 300 300 300, but has"),
-    ):
-        assert message in mistake(capsys, "import", kind, file, "--inputs", "a", "--outputs", "a", "--out", "i.h5")
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.filterwarnings("ignore:The inplace keyword")
-@pytest.mark.parametrize("header", ["rec 1 0 40\nrec.dat 16 200 16 0 0 0 0 MLII\n", "rec 1 250 40\nrec.dat 16 200\n"])
-def test_records_without_rate_or_names(header, tmp_path, capsys):
-    (tmp_path / "rec.hea").write_text(header)
-    np.zeros(40, "<i2").tofile(tmp_path / "rec.dat")
-    said = mistake(
-        capsys, "import", "wfdb", tmp_path / "rec", "--inputs", "MLII", "--outputs", "MLII", "--window", "20",
-        "--out", tmp_path / "i.h5",
-    )  # fmt: skip
-    assert "rate of 0" in said or "has no name" in said
 
 
 # ---------------------------------------------------------------------- geometry

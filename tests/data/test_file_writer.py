@@ -518,7 +518,7 @@ def test_a_full_disk_is_told_and_does_not_end_the_process(tmp_path):
     before = path.read_bytes()
     done = subprocess.run([sys.executable, "-c", FULL_DISK, path], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == 3 * f"{path} could not be written: File too large\n"
+    assert done.stdout == 3 * f"{path} cannot be written: File too large\n"
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["a.h5"]
 

@@ -1,5 +1,6 @@
 """The command `iaenet`."""
 
+import os
 import re
 import signal
 import sys
@@ -7,12 +8,13 @@ import threading
 import warnings
 from argparse import ArgumentError
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 
 from iaenet.cli.display import Display
-from iaenet.errors import CorruptFileError, DivergedError, InvalidInputError, LostProcessError, no_such
+from iaenet.errors import CorruptFileError, DivergedError, InvalidInputError, LostProcessError, no_such, short_of_memory
 from iaenet.outside import check_name
+from iaenet.training.signals import LONGEST, Stop
 
 # NAME is the function NAME_command of the module NAME_command: it takes its arguments and a display, and gives the text
 # to print. It is imported when it is called, so that help is instant.
@@ -49,13 +51,42 @@ examples:
 """
 
 
+def command() -> int:
+    """What a shell starts: `main` in a process of its own, which answers SIGTERM from here on to its very end."""
+    with terminable(after=signal.SIG_IGN) as stop:  # when all is done, the exit code is known
+        code = _ended(sys.argv[1:], stop)
+    if code == 128 + signal.SIGTERM:
+        # All is closed by now, and to take PyTorch apart is a second's work, of which a busy machine makes ten.
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):  # closed, or nobody reads it
+                stream.flush()
+        os._exit(code)
+    return code
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Exit code 0 if all went well, 2 after a mistake (one line says which), 130 after Ctrl-C."""
-    with terminable():
-        return _main([_underscored(argument) for argument in (sys.argv[1:] if argv is None else argv)])
+    with terminable() as stop:
+        return _ended(sys.argv[1:] if argv is None else argv, stop)
 
 
-def _main(arguments: list[str]) -> int:
+def _ended(argv: Sequence[str], stop: Stop) -> int:
+    """The exit code. After SIGTERM, a library that was half imported, say, may fail with any error, or with none."""
+    try:
+        code = _main(argv)
+    except Exception:
+        if not stop.signal:
+            raise
+        code = 1
+    if not stop.signal or code == 0:
+        return code
+    if code != 128 + stop.signal:
+        print("Stopped.", file=sys.stderr)
+    return 128 + stop.signal
+
+
+def _main(argv: Sequence[str]) -> int:
+    arguments = [_underscored(argument) for argument in argv]
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(HELP.format(commands="\n".join(f"  {name:<10} {text}" for name, text in COMMANDS.items())), end="")
         return 0 if arguments else 2
@@ -82,18 +113,17 @@ def _main(arguments: list[str]) -> int:
         return _mistake(str(error))
     except OSError as error:
         return _mistake(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    except MemoryError as error:
-        return _mistake(f"not enough memory for this: {str(error) or 'it was refused'}")
     except (DivergedError, LostProcessError) as error:
         _mistake(str(error))
         return 1
     except KeyboardInterrupt as error:
         print(str(error) or "Stopped.", file=sys.stderr)
         return 130
-    except RuntimeError as error:
-        if "allocate memory" not in str(error) and "out of memory" not in str(error):  # as PyTorch says it
+    except Exception as error:
+        short = short_of_memory(error)
+        if short is None:
             raise
-        return _mistake(f"not enough memory for this: {error}")
+        return _mistake(f"not enough memory for {' '.join(arguments)}: {str(short) or 'it was refused'}")
     except SystemExit as error:
         if error.code == 143:  # SIGTERM
             print(str(error) if str(error) != "143" else "Stopped.", file=sys.stderr)
@@ -109,20 +139,32 @@ def _mistake(text: str) -> int:
 
 
 @contextmanager
-def terminable() -> Iterator[None]:
-    """SIGTERM ends a command with exit code 143, from its very start; a training then has its own way to end."""
+def terminable(after: signal.Handlers | None = None) -> Iterator[Stop]:
+    """SIGTERM ends a command with exit code 143, from its very start; a training then has its own way to end.
+
+    Worker processes are ended, and unfinished files removed, on the way out, but not for longer than is promised.
+    After the block the handler of before is back, or `after`: then the process is about to end.
+    """
+    stop = Stop()
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield stop
         return
+    watch = threading.Timer(LONGEST, os._exit, [128 + signal.SIGTERM])
+    watch.daemon = True
 
     def end(number: int, _frame: object) -> None:
-        raise SystemExit(128 + number)  # worker processes are ended, and unfinished files removed, on the way out
+        if not stop.signal:
+            stop.signal = number
+            watch.start()
+        raise SystemExit(128 + number)
 
     before = signal.signal(signal.SIGTERM, end)
     try:
-        yield
+        yield stop
     finally:
-        signal.signal(signal.SIGTERM, before)
+        if after is None:
+            watch.cancel()
+        signal.signal(signal.SIGTERM, before if after is None else after)
 
 
 def _underscored(argument: str) -> str:

@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 
 from iaenet.data.file_format import CHUNK
-from iaenet.errors import CorruptFileError
+from iaenet.errors import CorruptFileError, pass_on_lack_of_memory
 
 # What HDF5, NumPy and JSON raise when they meet bytes that make no sense.
 _NONSENSE = (OSError, RuntimeError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
@@ -28,6 +28,7 @@ def damage(path: str, what: str) -> Iterator[None]:
     try:
         yield
     except _NONSENSE as error:
+        pass_on_lack_of_memory(error)
         text = " ".join(str(error).split())
         raise CorruptFileError(f"{path} {what}: {type(error).__name__}: {text}") from error
 

@@ -160,7 +160,7 @@ class Writer:
 
     def __enter__(self) -> "Writer":
         with ExitStack() as stack:
-            self._disk = stack.enter_context(Disk(stack.enter_context(replacing(self.path)), self.path))
+            self._disk = stack.enter_context(Disk(stack.enter_context(replacing(self.path))))
             self._file = stack.enter_context(h5py.File(self._disk, "w", libver=HDF5_VERSION))
             number = np.dtype(self.precision).newbyteorder("<")
             self._coordinates = Stream(self._file, "coordinates", np.dtype("<f8"))

@@ -9,6 +9,7 @@ is dropped and made anew.
 """
 
 import hashlib
+import io
 import json
 import os
 import struct
@@ -16,12 +17,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
+from iaenet.data.atomic import naming_target
 from iaenet.data.file_format import to_bytes
 from iaenet.data.packing import Packed
 from iaenet.errors import CorruptFileError, InvalidInputError
@@ -61,8 +63,10 @@ class Journal:
                 with regular_file(self.path).open("rb") as found:
                     if not _MAGIC.startswith(found.read(len(_MAGIC))):
                         raise InvalidInputError(f"{self.path} is no file of ours; move it away")
-            self._file: BinaryIO = open(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
-            self._scan()
+            # Without a buffer: what could not be written would be tried again, and fail again, as the file is closed.
+            self._file = io.FileIO(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666), "r+")
+            with naming_target(self.path, self.path):
+                self._scan()
         except BaseException:
             self._close()
             raise
@@ -97,12 +101,10 @@ class Journal:
     def append(self, *entries: bytes) -> None:
         """Add finished entries."""
         start = self._file.seek(0, os.SEEK_END)
-        try:
-            for one in entries:
-                self._file.write(one)
-            self._file.flush()
-        except OSError as failure:
-            raise OSError(failure.errno, f"could not be written: {failure.strerror}", str(self.path)) from None
+        with naming_target(self.path, self.path):
+            rest = memoryview(b"".join(entries))
+            while rest:
+                rest = rest[self._file.write(rest) :]
         for one in entries:
             head = json.loads(one[_START.size : _START.size + _START.unpack_from(one)[1]])
             if "record" in head:
@@ -129,14 +131,17 @@ class Journal:
         left = os.fstat(self._file.fileno()).st_size - self._file.tell()
         if magic != _MAGIC or head_size + body_size > left:
             raise CorruptFileError(here)
-        content = self._file.read(head_size + body_size)
+        content = bytearray(head_size + body_size)
+        rest = memoryview(content)
+        while rest and (count := self._file.readinto(rest)):
+            rest = rest[count:]
         if hashlib.sha256(content).digest() != digest:
             raise CorruptFileError(here)
         try:
             head = document(dict[str, Any], json.loads(content[:head_size]), here)
         except (ValueError, RecursionError):
             raise CorruptFileError(here) from None
-        return head, content[head_size:]
+        return head, bytes(content[head_size:])
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

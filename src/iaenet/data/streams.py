@@ -2,7 +2,6 @@
 
 import io
 import os
-from pathlib import Path
 from typing import Any
 
 import h5py
@@ -15,17 +14,16 @@ from iaenet.data.file_format import CHUNK
 class Disk(io.FileIO):
     """A file whose failures wait for `check`, or for the end of a `with` block.
 
-    HDF5 cannot close a file that it cannot write, and at last ends the process with a segmentation fault. So it is told
-    that all went well, and the writer hears of it from here.
+    HDF5 cannot close a file that it cannot write, and at last ends the process with a segmentation fault; PyTorch says
+    neither which file it was nor why. So they are told that all went well, and the writer hears of it from here.
 
-    >>> with open("/dev/null", "r+b") as null:
-    ...     Disk(null.fileno(), "a.h5").write(b"1234")
+    >>> with Disk("/dev/null") as null:
+    ...     null.write(b"1234")
     4
     """
 
-    def __init__(self, beside: Path | int, path: str | os.PathLike[str]) -> None:
-        super().__init__(beside, "r+", closefd=not isinstance(beside, int))
-        self.path = os.fspath(path)
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        super().__init__(os.fspath(path), "r+")
         self.failure: OSError | None = None
 
     def write(self, data: Any) -> int:
@@ -48,14 +46,26 @@ class Disk(io.FileIO):
             return size or 0
 
     def check(self) -> None:
-        """Raise what went wrong, in the name of the file that was to be written."""
+        """Raise what went wrong, with the name of the file."""
         if self.failure is not None:
-            raise OSError(self.failure.errno, f"could not be written: {self.failure.strerror}", self.path)
+            raise OSError(self.failure.errno, self.failure.strerror, self.name)
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.close()
         if error is None:
             self.check()
+
+
+def new_disk(path: str | os.PathLike[str]) -> Disk:
+    """The same for a file that need not be there yet, such as one of several in a folder.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, new_disk(f"{folder}/a.pt") as disk:
+    ...     disk.write(b"1234")
+    4
+    """
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o666))
+    return Disk(path)
 
 
 class Stream:

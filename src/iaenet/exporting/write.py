@@ -14,6 +14,7 @@ from torch.export import Dim, ExportedProgram
 
 import iaenet
 from iaenet.data.atomic import replacing
+from iaenet.data.streams import Disk
 from iaenet.errors import InvalidInputError
 from iaenet.evaluation.input_checks import channels_of
 from iaenet.exporting.portable import OF_DOMAIN, OUTPUTS, Portable, projection_numbers
@@ -57,7 +58,7 @@ def export(
     text = json.dumps(describe_model(operator, portable, certificate))
     with replacing(target) as beside, quiet():
         if to == "torch":
-            with open(beside, "wb") as file:
+            with Disk(beside) as file:
                 torch.export.save(program, file, extra_files={"iaenet.json": text})
         else:
             beside.write_bytes(onnx_bytes(program, portable, operator, text))

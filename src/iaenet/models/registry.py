@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import Any, get_type_hints
 
-from iaenet.errors import InvalidInputError, no_such
+from iaenet.errors import InvalidInputError, no_such, pass_on_lack_of_memory
 from iaenet.functions.field import Field
 from iaenet.models.base import Model, Pair
 from iaenet.models.deeponet import DeepONet
@@ -80,8 +80,9 @@ def build(name: str, data: Sequence[Pair], **options: Any) -> Model:
         else:
             model = SampleModel.for_samples(name, data, options)
     except (RuntimeError, ValueError, ArithmeticError, LookupError) as error:
-        if isinstance(error, InvalidInputError) or "allocate memory" in str(error):
+        if isinstance(error, InvalidInputError):
             raise
+        pass_on_lack_of_memory(error)
         said = str(error).splitlines() or [type(error).__name__]
         raise InvalidInputError(f"model {name} cannot be made with {options}: {said[0][:200]}") from None
     except TypeError as error:  # an option that a model inside this one does not have

@@ -12,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from iaenet.errors import CorruptFileError, InvalidInputError
+from iaenet.errors import CorruptFileError, InvalidInputError, pass_on_lack_of_memory
 from iaenet.models.operator import Operator
 from iaenet.outside import regular_file
 
@@ -56,6 +56,7 @@ def load_operator(path: str | os.PathLike[str], network: nn.Module | None = None
     try:
         operator.load_state_dict(weights)
     except RuntimeError as error:
+        pass_on_lack_of_memory(error)
         raise InvalidInputError(f"{path} holds another network than this: {error}") from None
     return operator.eval()
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from iaenet.errors import CorruptFileError, DivergedError, InvalidInputError
+from iaenet.errors import CorruptFileError, DivergedError, InvalidInputError, pass_on_lack_of_memory
 from iaenet.functions.devices import place
 from iaenet.functions.metrics import relative_l2
 from iaenet.functions.seeds import derived_seed, stream
@@ -247,6 +247,7 @@ def _restore(folder: RunFolder, operator: Operator, mean: Operator, optimizers: 
     try:
         restore_optimizers(optimizers, parts.get("optimizer", {}))
     except (ValueError, LookupError, TypeError, RuntimeError) as error:
+        pass_on_lack_of_memory(error)
         raise CorruptFileError(f"{folder.checkpoints}: the optimizer is of another training: {error}") from None
     return state
 
@@ -256,6 +257,7 @@ def set_weights(operator: Operator, weights: Tensors, folder: RunFolder) -> None
     try:
         operator.load_state_dict(weights)
     except RuntimeError as error:
+        pass_on_lack_of_memory(error)
         raise InvalidInputError(
             f"{folder.path} was trained with another network than this: {str(error)[:300]}"
         ) from None

@@ -26,7 +26,7 @@ from typing import Any
 
 from filelock import BaseFileLock, FileLock, Timeout
 
-from iaenet.data.atomic import replacing, unfinished
+from iaenet.data.atomic import naming_target, replacing, unfinished
 from iaenet.errors import CorruptFileError, InvalidInputError
 from iaenet.outside import document, own_file, read_json
 from iaenet.training.checkpoint import Tensors, load_checkpoint, save_checkpoint
@@ -68,14 +68,14 @@ class RunFolder:
         A folder that the block made and in which it then failed before the first checkpoint is removed.
         """
         new = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
-        self.checkpoints.mkdir(parents=True, exist_ok=True)
-        self._acquire()
         try:
-            self._tidy()
             try:
+                self.checkpoints.mkdir(parents=True, exist_ok=True)
+                self._acquire()
+                self._tidy()
                 yield self
             except BaseException:
-                if new[:1] == [self.path] and not self.begun:
+                if self._lock is not None and new[:1] == [self.path] and not self.begun:
                     shutil.rmtree(self.path, ignore_errors=True)
                     with suppress(OSError):  # another run is there by now
                         for folder in new[1:]:
@@ -95,7 +95,8 @@ class RunFolder:
             raise InvalidInputError(f"{self.path}: {_text(holder) or 'another process'} is training here") from None
         self._lock, self._held = lock, os.stat(self.path / ".lock").st_ino
         self._folder = self.path.stat().st_ino
-        holder.write_text(f"process {os.getpid()} on {socket.gethostname()}")
+        with naming_target(holder, holder):
+            holder.write_text(f"process {os.getpid()} on {socket.gethostname()}")
 
     def check(self) -> None:
         """See before anything is written that the folder is there, and ours.
@@ -198,7 +199,8 @@ class RunFolder:
     def append_log(self, entry: Mapping[str, Any]) -> None:
         """Add a line to the log."""
         self.check()
-        with open(self.path / "log.jsonl", "a") as file:
+        log = self.path / "log.jsonl"
+        with naming_target(log, log), open(log, "a") as file:
             file.write(json.dumps(entry) + "\n")
 
     def rewind(self, epochs: int) -> None:

@@ -19,6 +19,7 @@ from iaenet.data.reading.number_tables import numbers_of_stacks
 from iaenet.data.reading.sample_files import ArraySide, ChannelAxis, Missing, SampledArray, Slices, assemble
 from iaenet.data.reading.sample_points import Bounds, GridKind, Periodic, Rule
 from iaenet.data.reading.stacks import grid_notes, read_stacks
+from iaenet.data.streams import new_disk
 from iaenet.data.writing.output import Output
 from iaenet.data.writing.stacked import Named, arrays, sample_arrays
 from iaenet.errors import InvalidInputError
@@ -180,7 +181,7 @@ def write_hdf5(path: Path, output: Output) -> None:
     """Data sets with all samples; or, where they do not fit together, a group for each, under its name."""
     samples = [(sample.name, sample.made) for sample in output.samples]
     found = arrays([made for _, made in samples], output)
-    with h5py.File(path, "w", libver="latest") as file:
+    with new_disk(path) as disk, h5py.File(disk, "w", libver="latest") as file:
         file.attrs["origin"] = to_bytes(as_json(output.origin, "origin")).decode()
         if found is not None:
             _write(file, found)

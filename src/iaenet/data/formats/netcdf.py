@@ -6,15 +6,17 @@ from typing import Any
 
 from iaenet.data.file_format import as_json, to_bytes
 from iaenet.data.formats.format import Format
+from iaenet.data.formats.netcdf_header import check_classic
 from iaenet.data.reading.bad_records import BadRecords
 from iaenet.data.reading.channel_names import Names
 from iaenet.data.reading.files import files_in, reading, required
-from iaenet.data.reading.hdf5_file import open_hdf5
+from iaenet.data.reading.hdf5_file import dataset_names, open_hdf5, refuse_bomb
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.labelled_arrays import read_labelled
 from iaenet.data.reading.number_tables import Numbers, numbers_of_datasets
 from iaenet.data.reading.sample_files import Missing
 from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
+from iaenet.data.streams import new_disk
 from iaenet.data.writing.output import Output, Sample
 from iaenet.data.writing.stacked import POINTS, ROWS, Named, sample_arrays, stacked
 from iaenet.errors import InvalidInputError
@@ -82,8 +84,13 @@ def _open(xarray: Any, file: Path) -> Any:
     """The dataset of a file, read lazily; its parts in other files are refused."""
     with file.open("rb") as stream:
         classic = stream.read(3) == b"CDF"
-    if not classic:
-        open_hdf5(file).close()
+    if classic:
+        check_classic(file)
+    else:
+        with open_hdf5(file) as looked_at:
+            for name in dataset_names(looked_at):
+                if looked_at[name].ndim == 1:  # perhaps an index, which xarray reads as it opens the file
+                    refuse_bomb(f"{file}: variable {name!r}", looked_at[name])
     with reading(file, "NetCDF"):
         engine = "scipy" if classic else "h5netcdf"
         return xarray.open_dataset(file, engine=engine, decode_times=False, cache=False)
@@ -101,7 +108,8 @@ def write_netcdf_sample(path: Path, sample: Sample, output: Output) -> None:
 
 def _write(path: Path, found: Mapping[str, Named], output: Output) -> None:
     required("h5netcdf", "netcdf")
-    labelled(found, output).to_netcdf(path, engine="h5netcdf")
+    with new_disk(path) as disk:
+        labelled(found, output).to_netcdf(disk, engine="h5netcdf")
 
 
 def labelled(found: Mapping[str, Named], output: Output) -> Any:

@@ -9,7 +9,7 @@
 """
 
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +27,11 @@ from iaenet.data.reading.number_tables import Numbers, numbers_of_stacks
 from iaenet.data.reading.sample_files import ArraySide, ChannelAxis, Missing, SampledArray, assemble
 from iaenet.data.reading.sample_points import Bounds, GridKind, Periodic, Rule
 from iaenet.data.reading.stacks import grid_notes, read_stacks
+from iaenet.data.streams import new_disk
 from iaenet.data.writing.output import Output
 from iaenet.data.writing.stacked import stacked
 from iaenet.errors import InvalidInputError
-from iaenet.outside import check_size
+from iaenet.outside import MOST_NODES, check_size
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -137,6 +138,8 @@ def _arrays(file: Path) -> Arrays | list[Arrays]:
         with zipfile.ZipFile(file) as archive:
             if any(info.compress_type != zipfile.ZIP_STORED for info in archive.infolist()):
                 raise InvalidInputError(f"{file}: has compressed parts, which torch.save does not write")
+            if sum(info.file_size for info in archive.infolist()) > file.stat().st_size:
+                raise InvalidInputError(f"{file}: its parts claim more bytes than it has; is the file whole?")
             damaged = archive.testzip()  # torch.load does not compare checksums
             if damaged is not None:
                 raise InvalidInputError(f"{file}: {damaged} does not match its checksum; is the file whole?")
@@ -149,36 +152,51 @@ def _arrays(file: Path) -> Arrays | list[Arrays]:
                 f"{file}: holds Python objects, whose loading would run code; only tensors are read: save them as "
                 'torch.save({"x": x, "y": y}, ...)'
             ) from None
+        held = file.stat().st_size
         if isinstance(content, Sequence) and not isinstance(content, str) and content:
             if all(isinstance(each, Mapping) for each in content):
-                return [_named(f"{file}: sample {i}", each) for i, each in enumerate(content)]
+                return [_named(f"{file}: sample {i}", each, held) for i, each in enumerate(content)]
             content = {str(i): each for i, each in enumerate(content)}
-        return _named(file, {"tensor": content} if isinstance(content, torch.Tensor) else content)
+        return _named(file, {"tensor": content} if isinstance(content, torch.Tensor) else content, held)
 
 
-def _named(where: object, content: Any, within: str = "") -> Arrays:
-    """The tensors among these entries, by name; numbers, words and others are passed over."""
+def _named(where: object, content: Any, held: int) -> Arrays:
+    """The tensors among these entries, by name, of a file of `held` bytes; numbers, words and others are left out."""
     found: Arrays = {}
-    for key, value in content.items() if isinstance(content, Mapping) else ():
-        name = f"{within}{key}"
-        if isinstance(value, Mapping):
-            found |= _named(where, value, f"{name}/")
-        elif isinstance(value, torch.Tensor):
+    for name, value in _leaves(where, content):
+        if isinstance(value, torch.Tensor):
             if value.layout != torch.strided or value.is_quantized:
                 raise InvalidInputError(f"{where}: tensor {name!r} is sparse or quantized; save it as to_dense()")
-            check_size(f"{where}: tensor {name!r}", value.numel() * value.element_size())
+            check_size(f"{where}: tensor {name!r}", value.numel() * value.element_size(), held)
             plain = value.detach()
             # NumPy has no bfloat16, and readers take float16 as float32.
             found[name] = (plain.float() if plain.dtype in (torch.bfloat16, torch.float16) else plain).numpy()
-    if not found and not within:
+    if not found:
         raise InvalidInputError(f"{where}: holds no tensor")
     return found
+
+
+def _leaves(where: object, content: Any) -> Iterator[tuple[str, Any]]:
+    """What is in mappings within each other, by name; they may stand for far more entries than the file has."""
+    waiting = [("", content)] if isinstance(content, Mapping) else []
+    count = 0
+    while waiting:
+        name, each = waiting.pop()
+        count += 1
+        if count > MOST_NODES:
+            raise InvalidInputError(f"{where}: its mappings stand for more than {MOST_NODES} entries")
+        if isinstance(each, Mapping):
+            within = f"{name}/" if name else ""
+            waiting += [(f"{within}{key}", value) for key, value in reversed(each.items())]
+        else:
+            yield name, each
 
 
 def write_torch(path: Path, output: Output) -> None:
     """A dict of tensors: coordinates and channels under their names, see `iaenet.data.writing.stacked.arrays`."""
     tensors = {name: torch.from_numpy(np.ascontiguousarray(each.values)) for name, each in stacked(output).items()}
-    torch.save(tensors, path)
+    with new_disk(path) as disk:
+        torch.save(tensors, disk)
 
 
 def _numbers(path: Path, names: list[str], _stems: object, _options: object) -> Numbers:

@@ -22,7 +22,7 @@ from iaenet.data.reading.stacks import read_stacks
 from iaenet.data.writing.output import Output
 from iaenet.data.writing.stacked import stacked
 from iaenet.errors import InvalidInputError
-from iaenet.outside import check_size
+from iaenet.outside import EXPANSION, check_size
 
 EmptyChunks = Literal["refuse", "fill"]
 # Of numcodecs and zarr; none of these makes objects or runs code. Names are without package and version.
@@ -75,6 +75,7 @@ def read_zarr(
     about = {"reader": "zarr", "source": str(path)}
     if named and where:
         xarray = required("xarray", "zarr")
+        arrays.look_at_indices()
 
         def opened(_: int) -> Any:
             with reading(store, "zarr"):
@@ -138,7 +139,10 @@ class _Array:
         for name in _codecs(about):
             if name not in CODECS:
                 raise InvalidInputError(f"{where}: codec {name!r} is not read; write it with zstd, gzip or blosc")
-        check_size(where, int(np.prod(array.chunks, dtype=object)) * self.dtype.itemsize)
+        stored, chunk = int(array.nbytes_stored()), int(np.prod(array.chunks, dtype=object)) * self.dtype.itemsize
+        size = int(np.prod(array.shape, dtype=object)) * self.dtype.itemsize
+        for needed in (chunk, size if size > EXPANSION * stored else 0):  # codecs may expand a few bytes to any size
+            check_size(where, needed, stored)
         written, chunks = array.nchunks_initialized, array.nchunks
         if written < chunks and empty_chunks != "fill":
             raise InvalidInputError(
@@ -178,6 +182,11 @@ class _Arrays(Mapping[str, _Array]):
             with reading(where, "zarr"):
                 self._looked_at[name] = _Array(where, self._members[name], self._empty_chunks)
         return self._looked_at[name]
+
+    def look_at_indices(self) -> None:
+        """Arrays of one axis may be indices, which xarray reads as it opens a store."""
+        for name in [name for name, each in self._members.items() if each.ndim == 1]:
+            self[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self._members

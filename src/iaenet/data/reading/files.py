@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 from iaenet.data.reading.bad_records import BadRecords
-from iaenet.errors import InvalidInputError
+from iaenet.errors import InvalidInputError, pass_on_lack_of_memory
 from iaenet.outside import check_name, regular_file
 
 
@@ -92,6 +92,7 @@ def reading(where: object, kind: str) -> Iterator[None]:
     except (InvalidInputError, MemoryError):
         raise
     except Exception as error:  # the parsers behind the readers raise anything at all on damaged files
+        pass_on_lack_of_memory(error)
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise InvalidInputError(f"{where}: cannot be read as {kind} ({lines[0]}); is the file whole?") from error
 

@@ -84,7 +84,7 @@ class Hdf5Array:
             self.shape: tuple[int, ...] = found.shape[::-1] if reverse else found.shape
             check_numbers(self._place, self.dtype)
             self._refuse_gaps()
-            self._refuse_bombs()
+            refuse_bomb(self._place, found)
 
     def _refuse_gaps(self) -> None:
         """Chunks that were never written would read as zeros."""
@@ -101,17 +101,18 @@ class Hdf5Array:
                 f"{self._place}: {chunks - written} of {chunks} parts were never written; is the file whole?"
             )
 
-    def _refuse_bombs(self) -> None:
-        """A chunk is read whole, and filters may expand a few bytes to any size."""
-        stored = self._dataset.id.get_storage_size()
-        check_size(self._place, self.dtype.itemsize * math.prod(self._dataset.chunks or (1,)), stored)
-        if self._dataset.nbytes > EXPANSION * stored:
-            check_size(self._place, self._dataset.nbytes, stored)
-
     def __getitem__(self, index: tuple[slice, ...]) -> NDArray[Any]:
         with reading(self._place, "an HDF5 data set"):
             part: NDArray[Any] = self._dataset[index[::-1] if self._reverse else index]
             return part.T if self._reverse else part
+
+
+def refuse_bomb(place: object, found: h5py.Dataset) -> None:
+    """A chunk is read whole, and filters may expand a few bytes to any size."""
+    stored = found.id.get_storage_size()
+    check_size(place, found.dtype.itemsize * math.prod(found.chunks or (1,)), stored)
+    if found.nbytes > EXPANSION * stored:
+        check_size(place, found.nbytes, stored)
 
 
 class Hdf5Arrays(Mapping[str, Hdf5Array]):

@@ -1,5 +1,6 @@
 """Pairs from arrays whose dimensions have names, as xarray has them: NetCDF files, zarr stores, objects in memory."""
 
+import os
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -19,6 +20,7 @@ from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
 from iaenet.data.reading.stacks import Blocks
 from iaenet.data.reading.time_axis import even_step, in_time
 from iaenet.errors import InvalidInputError
+from iaenet.outside import check_size
 
 
 def read_labelled(
@@ -135,6 +137,8 @@ class Datasets:
         self._counts = counts or [1] * len(names)
         self._ends = list(accumulate(self._counts))
         self.count = self._ends[-1]
+        if not self.count:
+            raise InvalidInputError(f"{', '.join(self.names)}: dimension {sample!r} has no samples")
 
     def place(self, sample: int) -> tuple[int, int]:
         """The dataset of a sample, and its row there."""
@@ -267,5 +271,8 @@ class _Transposed:
 
     def __getitem__(self, index: Sequence[slice]) -> NDArray[Any]:
         with reading(self._where, "NetCDF or zarr"):
-            values: NDArray[Any] = self._variable()[tuple(index)].values
+            part = self._variable()[tuple(index)]
+            source = str(part.encoding.get("source", ""))
+            check_size(self._where, part.nbytes, os.path.getsize(source) if os.path.isfile(source) else None)
+            values: NDArray[Any] = part.values
             return values
