@@ -13,6 +13,7 @@ from examples import (
     demo,
     fine_tuning,
     function_to_vector,
+    gaps,
     invariance,
     irregular_csv,
     mixed_resolutions,
@@ -51,6 +52,19 @@ def test_own_csv_files_to_predictions_in_two_commands(tmp_path):
         rows = list(csv.reader(file))
     assert rows[0] == ["x", "after"]
     assert len(rows) == 1 + 201
+
+
+def test_gaps_and_a_damaged_file(tmp_path, capsys):
+    assert gaps.main(tmp_path, samples=12, extra=f"--epochs 1 {TINY}") == 0
+    text = capsys.readouterr().out
+    assert "12 samples" in text
+    assert "broken.csv: row 2, column 'a': 'one' is not a number" in text
+    with open(tmp_path / "map.csv") as file:
+        rows = list(csv.reader(file))[1:]
+    assert len(rows) == 48 * 48  # without gaps, although the input had some
+    assert "" not in [cell for row in rows for cell in row]
+    assert (tmp_path / "gaps.png").stat().st_size > 10_000
+    assert (tmp_path / "map.png").stat().st_size > 10_000
 
 
 def test_mixed_resolutions():

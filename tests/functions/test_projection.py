@@ -139,6 +139,16 @@ def test_smooth_functions_on_random_points(region, d, modes, n, limit):
         assert max(noise) <= 1
 
 
+def test_small_eddies_of_a_periodic_flow_come_from_random_points():
+    """Waves of up to 14 periods each way, as a flow has them."""
+    latent = LatentGrid((48, 48), (True, True))
+    at = Discretization.points(torch.rand(6000, 2, generator=torch.Generator().manual_seed(0)), periodic=True)
+    x, y = (2 * math.pi * latent.coordinates).unbind(1)
+    p, q = (2 * math.pi * at.points).unbind(1)
+    found = latent.encode(at, (torch.cos(14 * p) * torch.sin(13 * q))[None, :, None])[0, :, 0]
+    assert (found - torch.cos(14 * x) * torch.sin(13 * y)).norm() < 0.03 * found.norm()
+
+
 def test_noise_stays_small_at_nodes_without_points():
     """In holes and corners, and beyond the last point: no point tells what is there."""
     grid = LatentGrid((28, 28), (False, False))

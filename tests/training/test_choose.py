@@ -68,13 +68,16 @@ def test_smooth_functions_have_one_candidate_and_jumps_convolutions_if_places_me
 
 
 def test_of_outputs_near_the_inputs_the_change_is_learned(tmp_path, monkeypatch):
+    """From the input itself, or from a linear map where that says much more, as of a step that is linear."""
     grid = Discretization.uniform((16, 16), periodic=True)
     states = [torch.cos(2 * torch.pi * (grid.points[:, :1] + t)).float() for t in torch.linspace(0, 1, 30)]
-    pairs = [(Field(grid, one), Field(grid, other)) for one, other in pairwise(states)]
-    found, _ = candidates(pairs)
-    assert [one.name for one in found] == ["change"]
+    linear = [(Field(grid, one), Field(grid, other)) for one, other in pairwise(states)]
+    other = [(Field(grid, one), Field(grid, one + 0.1 * one**2 - 0.1 * one**3)) for one in states]
     scripted(monkeypatch, {"change": 0.5})
-    assert chosen(tmp_path, pairs).chosen.options == {"linear_start": "identity"}
+    for pairs, start in ((linear, 4), (other, "identity")):
+        found, _ = candidates(pairs)
+        assert [one.name for one in found] == ["change"]
+        assert chosen(tmp_path / str(start), pairs).chosen.options == {"linear_start": start}
 
 
 def test_values_that_are_given_elsewhere_than_asked_for_are_a_case_for_kernels():

@@ -13,7 +13,7 @@ from iaenet.functions.field import Field
 from iaenet.functions.latent_grid import LatentGrid
 from iaenet.models.base import Pair
 from iaenet.models.linear_start import HELD_OUT, LinearStart
-from iaenet.models.presets import for_pairs
+from iaenet.models.presets import change_of, for_pairs
 from iaenet.nn.branches import Branch, Fourier, GridConv, GridUNet, PointIAE, SpectralConv, SpectralIAE, to_plain
 from iaenet.nn.transform import Grid, GridTransform
 
@@ -130,7 +130,8 @@ def candidates(data: Sequence[Pair]) -> tuple[list[Candidate], Facts]:
     share = f"{beyond:.0%} of the functions lie beyond the band"
     if "linear_start" in rule:
         why = "outputs are near the inputs: it learns the change"
-        return [Candidate("change", why, {"linear_start": rule["linear_start"]})], facts
+        linear = facts.linear_residual < change_of(data) / 2  # a step of a linear equation, say
+        return [Candidate("change", why, {"linear_start": facts.linear_modes if linear else "identity"})], facts
     local = "branches" in rule  # the rule has found a U-Net
     found = [Candidate("U-Net" if local else "spectral", "the inputs need smoothing" if local else "the usual network")]
 

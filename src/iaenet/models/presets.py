@@ -1,9 +1,11 @@
 """How large IAE-Net is, by name, on a given grid, and what follows from the data."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Discretization
@@ -13,7 +15,7 @@ from iaenet.functions.latent_grid import LatentGrid
 from iaenet.functions.smoothing import best_smoothing
 from iaenet.models.base import Pair
 from iaenet.models.grid_model import latent_shape
-from iaenet.models.linear_start import IdentityStart
+from iaenet.models.linear_start import IdentityStart, LinearStart
 from iaenet.nn.branches import Branch, Fourier, GridConv, GridUNet, PointIAE, SpectralConv, SpectralIAE
 from iaenet.nn.transform import Grid
 
@@ -21,6 +23,7 @@ NAMES = ("small", "base")
 ROUGH = 0.015  # what a grid of a few points less may leave of outputs that are read off without a head
 LOOKED_AT = 64  # outputs, at most, that this is judged by
 LOOKED_ALONG = 16  # points along each axis of a box, by which it is judged whether a domain fills it
+LINEAR, FIT = 24, 1024  # modes of a linear map that this is compared with; numbers of an input, and functions, at most
 NEAR = 0.3  # what the input itself may leave of the output, as a share of its size, where the change is learned
 OTHERS = 0.1  # share of the inputs from which it counts that they do not fill their box: chance leaves gaps, too
 
@@ -90,30 +93,57 @@ def for_pairs(data: Sequence[Pair], preset: str = "small") -> dict[str, Any]:
         chosen |= {"head": 32}
     if preset == "small" and first.dim == 2 and chosen["smoothing"] > 1:
         chosen |= {"width": 48, "blocks": 1, "branches": [SpectralConv(8), GridUNet(widest=1)]}
-    elif near_inputs(data):
+    elif learns_change(data, chosen["grid"]):
         chosen |= {"linear_start": "identity"} | (CHANGES[min(first.dim, 3)] if preset == "small" else {})
     return chosen
 
 
-def near_inputs(data: Sequence[Pair]) -> bool:
-    """Whether outputs are much like the inputs, at the same points: their first channels leave at most 0.3 of them.
+def learns_change(data: Sequence[Pair], shape: Sequence[int]) -> bool:
+    """Whether the inputs leave at most 0.3 of the outputs, and on a line less than twice what a linear map leaves.
 
     >>> from iaenet import Discretization
     >>> grid = Discretization.uniform(32, periodic=True)
-    >>> wave, later, other = (torch.cos(2 * torch.pi * (grid.points + t)) for t in (0, 0.02, 0.25))
-    >>> [near_inputs([(Field(grid, wave), Field(grid, one))]) for one in (later, other)]
-    [True, False]
+    >>> waves = [torch.cos(2 * torch.pi * (grid.points + t / 40)).float() for t in range(40)]
+    >>> later = [(Field(grid, one), Field(grid, one + 0.1 * one**2)) for one in waves]  # a step, and not a linear one
+    >>> moved = [(Field(grid, one), Field(grid, one.roll(1, 0))) for one in waves]
+    >>> learns_change(later, [32]), learns_change(moved, [32])
+    (True, False)
+    """
+    change = change_of(data)
+    if change > NEAR:
+        return False
+    first, channels = data[0][0].discretization, (data[0][0].channels, data[0][1].channels)
+    if first.dim > 1 or channels[0] * (2 * LINEAR + 1) > FIT:
+        return True
+    grid, latent = Grid(tuple(shape), first.periodic), LatentGrid(list(shape), first.periodic)
+    sides = [[latent.encode(one.discretization, _batch(one)) for one in side[:FIT]] for side in zip(*data, strict=True)]
+    start = LinearStart(*channels, grid.held(LINEAR), grid)
+    return not start.fit(sides[0], sides[1]) or float(start.residual) > change / 2
+
+
+def change_of(data: Sequence[Pair]) -> float:
+    """What the inputs' first channels leave of the outputs, as a share of their size; 1 if they lie on other points.
+
+    >>> from iaenet import Discretization
+    >>> grid = Discretization.uniform(32, periodic=True)
+    >>> wave, other = (torch.cos(2 * torch.pi * (grid.points + t)) for t in (0, 0.25))
+    >>> round(change_of([(Field(grid, wave), Field(grid, 2 * wave + 0.2 * other))]), 2)
+    0.1
     """
     pairs = data[:: max(1, len(data) // LOOKED_AT)]
     for given, wanted in pairs:
         same = given.discretization is wanted.discretization or given.discretization.key == wanted.discretization.key
         if not same or wanted.channels > given.channels or wanted.discretization.n < 2:
-            return False
-    inputs, outputs = (
-        [one.values[:LOOKED_AT] if one.batched else one.values[None] for one in side]
-        for side in zip(*pairs, strict=True)
-    )
-    return IdentityStart(pairs[0][1].channels).fit(inputs, outputs, worth=NEAR)
+            return 1.0
+    inputs, outputs = ([_batch(one)[:LOOKED_AT] for one in side] for side in zip(*pairs, strict=True))
+    start = IdentityStart(pairs[0][1].channels)
+    start.fit(inputs, outputs, worth=math.inf)
+    size = sum(float(one.double().square().mean((0, 1)).sum()) * len(one) for one in outputs) / sum(map(len, outputs))
+    return float(start.residual.norm()) / max(size, 1e-30) ** 0.5
+
+
+def _batch(field: Field) -> Tensor:
+    return field.values if field.batched else field.values[None]
 
 
 def unresolved(outputs: Sequence[Field]) -> float:
