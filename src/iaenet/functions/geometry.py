@@ -117,3 +117,8 @@ def _along_segments(source: Discretization) -> tuple[Tensor, Tensor]:
     corners = source.points[source.cells]
     length = (corners[:, 1] - corners[:, 0]).norm(dim=1) * (weights.sum() / source.weights.sum())
     return between.flatten(0, 1), (length / PIECES).repeat(PIECES)
+
+
+def with_channel(values: Tensor, function: Tensor) -> Tensor:
+    """A function `(s, 1)` as one more channel of values `(b, s, c)`."""
+    return torch.cat([values, function.to(values)[None].expand(values.shape[0], -1, -1)], dim=-1)

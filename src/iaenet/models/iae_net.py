@@ -283,11 +283,6 @@ class IAENet(GridModel):
         return self.latent.read_off(latent, group.target, group.source) + near
 
 
-def with_channel(values: Tensor, function: Tensor) -> Tensor:
-    """A function `(s, 1)` as one more channel of values `(b, s, c)`."""
-    return torch.cat([values, function.to(values)[None].expand(values.shape[0], -1, -1)], dim=-1)
-
-
 def _default(grid: Grid) -> list[Branch]:
     along, modes = {1: (64, 24), 2: (16, 12)}.get(len(grid.shape), (8, 4))
     return [PointIAE(along), SpectralIAE(Fourier(modes), along ** len(grid.shape)), SpectralConv(modes)]

@@ -187,7 +187,7 @@ def _leaves(where: object, content: Any) -> Iterator[tuple[str, Any]]:
             raise InvalidInputError(f"{where}: its mappings stand for more than {MOST_NODES} entries")
         if isinstance(each, Mapping):
             within = f"{name}/" if name else ""
-            waiting += [(f"{within}{key}", value) for key, value in reversed(each.items())]
+            waiting += [(f"{within}{key}", value) for key, value in reversed(list(each.items()))]
         else:
             yield name, each
 
