@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Periodic
 from iaenet.functions.field import Field
-from iaenet.functions.geometry import Geometry, distance_at, distance_to, measured, on_nodes
+from iaenet.functions.geometry import Geometry, distance_at, distance_to, measured, on_nodes, with_channel
 from iaenet.functions.interpolate import interpolate
 from iaenet.functions.latent_grid import unit
 from iaenet.models.base import IDEAS, Pair, infer_shape

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from iaenet.functions.geometry import distance_to
+from iaenet.functions.geometry import distance_to, with_channel
 from iaenet.models.grid_model import GridModel
-from iaenet.models.iae_net import IAENet, with_channel
+from iaenet.models.iae_net import IAENet
 
 
 class PointModel(nn.Module):
