@@ -178,7 +178,7 @@ def _named(where: object, content: Any, held: int) -> Arrays:
 
 def _leaves(where: object, content: Any) -> Iterator[tuple[str, Any]]:
     """What is in mappings within each other, by name; they may stand for far more entries than the file has."""
-    waiting = [("", content)] if isinstance(content, Mapping) else []
+    waiting: list[tuple[str, Any]] = [("", content)] if isinstance(content, Mapping) else []
     count = 0
     while waiting:
         name, each = waiting.pop()
