@@ -178,7 +178,7 @@ def _named(where: object, content: Any, held: int) -> Arrays:
 
 def _leaves(where: object, content: Any) -> Iterator[tuple[str, Any]]:
     """What is in mappings within each other, by name; they may stand for far more entries than the file has."""
-    waiting = [("", content)] if isinstance(content, Mapping) else []
+    waiting: list[tuple[str, Any]] = [("", content)] if isinstance(content, Mapping) else []
     count = 0
     while waiting:
         name, each = waiting.pop()
@@ -187,7 +187,7 @@ def _leaves(where: object, content: Any) -> Iterator[tuple[str, Any]]:
             raise InvalidInputError(f"{where}: its mappings stand for more than {MOST_NODES} entries")
         if isinstance(each, Mapping):
             within = f"{name}/" if name else ""
-            waiting += [(f"{within}{key}", value) for key, value in reversed(each.items())]
+            waiting += [(f"{within}{key}", value) for key, value in reversed(list(each.items()))]
         else:
             yield name, each
 
