@@ -78,9 +78,6 @@ def _() -> bool:
     from importlib.util import find_spec
     from unittest.mock import patch
 
-    import joblib
-    import loky
-
     asked: list[int] = []
 
     class Counted(Exception):
@@ -92,8 +89,11 @@ def _() -> bool:
 
     with contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.suppress(Counted))
-        for owner, name in ((joblib, "Parallel"), (loky, "ProcessPoolExecutor"), (loky, "get_reusable_executor")):
-            stack.enter_context(patch.object(owner, name, count))
+        owners = [import_module(name) for name in ("joblib", "loky") if find_spec(name)]  # of 0.1 and 0.2
+        for owner in owners:
+            for name in ("Parallel", "ProcessPoolExecutor", "get_reusable_executor"):
+                if hasattr(owner, name):
+                    stack.enter_context(patch.object(owner, name, count))
         pool = import_module("iaenet.data.pool" if find_spec("iaenet.data") else "iaenet.pool")
         for name in ("ProcessPoolExecutor", "Parallel"):
             if hasattr(pool, name):
