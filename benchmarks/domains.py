@@ -2,6 +2,7 @@
 
     python -m benchmarks.domains --samples 200
     python -m benchmarks.domains --refined
+    python -m benchmarks.domains --refined --trained 20 --problems plate
 
 Each sample of a geometry problem is given as the nodes of its mesh alone. Figures: in how many samples the weights add
 up to the domain's measure within 2 %, the largest deviation, how many of the others say that they are unsure (the
@@ -9,27 +10,38 @@ domain is the whole box, or its words say so), and how far the measure and the d
 mesh's. Volumes around bodies are random points with tetrahedra between them and the surface.
 
 `--refined`: the largest change of the output in one half of the domain when the other half is sampled four times
-denser, for untrained networks of every model that takes points.
+denser, for untrained networks of every model that takes points; with `--trained`, after so many CPU seconds of training
+on 60 other samples.
 """
 
 import argparse
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import torch
 
-from iaenet import Discretization, Field
+from iaenet import Discretization, Field, fit
 from iaenet.data.problems.airfoil import Airfoil
 from iaenet.data.problems.bodies import BOX, Bodies, outside
 from iaenet.data.problems.ellipsoid_flow import Ellipsoid
 from iaenet.data.problems.plate import NEAR, Plate
+from iaenet.data.problems.problem import Problem
 from iaenet.functions.alpha_shape import BOX as WHOLE
 from iaenet.functions.geometry import on_nodes
 from iaenet.functions.latent_grid import LatentGrid
 from iaenet.functions.local_refinement import half_refined, low_half
+from iaenet.functions.metrics import relative_l2
 from iaenet.models.registry import build
 
 RIGHT = 0.02
 MODELS = ("iaenet", "gino", "fno", "transolver")
+TRAINED = 60  # samples
+REFINED: dict[str, tuple[Problem, int]] = {
+    "plate": (Plate(), 900),
+    "airfoil": (Airfoil(), 1000),
+    "bodies": (Bodies(), 642),
+}
 
 
 def plate(rng: np.random.Generator) -> tuple[Discretization, Discretization]:
@@ -79,29 +91,39 @@ def found_domains(name: str, samples: int) -> str:
     return text
 
 
-def refined(samples: int) -> list[str]:
+def drawn(problem: Problem, resolution: int, samples: int, seed: int) -> list[tuple[Field, Field]]:
+    """So many samples of a problem, each on a mesh of its own."""
+    made = []
+    for i in range(samples):
+        pair = problem.record(np.random.default_rng([seed, i]), [resolution])[0][resolution]
+        given, wanted = (torch.from_numpy(part).float() for part in (pair.input, pair.output))
+        made.append((Field(pair.input_at, given), Field(pair.output_at, wanted)))
+    return made
+
+
+def refined(names: list[str], samples: int, seconds: float) -> Iterator[str]:
     """A line for each problem: the change by each model."""
-    lines = []
-    for name, problem, resolution in (("plate", Plate(), 900), ("airfoil", Airfoil(), 1000), ("bodies", Bodies(), 642)):
-        data = []
-        for i in range(samples):
-            pair = problem.record(np.random.default_rng([8, i]), [resolution])[0][resolution]
-            given, wanted = (torch.from_numpy(part).float() for part in (pair.input, pair.output))
-            data.append((Field(pair.input_at, given), Field(pair.output_at, wanted)))
+    for name in names:
+        problem, resolution = REFINED[name]
+        data = drawn(problem, resolution, samples, 8)
+        known = drawn(problem, resolution, TRAINED, 9) if seconds else []
         changes = []
         for model in MODELS:
             torch.manual_seed(0)
-            network = build(model, data).eval()
-            worst = 0.0
+            network: Any = build(model, data).eval() if not seconds else None
+            if seconds:
+                network = fit(model, known, budget=f"{seconds}s cpu", threads=1).eval()
+            worst, errors = 0.0, []
             with torch.no_grad():
-                for given, _ in data:
+                for given, wanted in data:
                     far = ~low_half(given.discretization)
-                    before = network(given).values[far]
+                    before = network(given, wanted.discretization)
                     after = network(half_refined(given)).values[: given.discretization.n][far]
-                    worst = max(worst, float((after - before).norm() / before.norm()))
-            changes.append(f"{model} {worst:.1e}")
-        lines.append(f"{name:<8} {', '.join(changes)}")
-    return lines
+                    own = network(given).values[far]
+                    worst = max(worst, float((after - own).norm() / own.norm()))
+                    errors.append(float(relative_l2(before, wanted)))
+            changes.append(f"{model} {worst:.1e}" + (f" (error {np.mean(errors):.3f})" if seconds else ""))
+        yield f"{name:<8} {', '.join(changes)}"
 
 
 def main() -> None:
@@ -109,12 +131,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=None, help="200, or 4 for --refined")
     parser.add_argument("--refined", action="store_true", help="what a locally refined mesh changes")
+    parser.add_argument("--trained", type=float, default=0.0, help="for --refined: CPU seconds of training (default 0)")
+    parser.add_argument("--problems", default="plate,airfoil,bodies", help="some of these (default all)")
     given = parser.parse_args()
     torch.set_num_threads(1)
     if given.refined:
-        print("\n".join(refined(given.samples or 4)))
+        for line in refined(given.problems.split(","), given.samples or 4, given.trained):
+            print(line, flush=True)
         return
-    for name in ("plate", "airfoil", "bodies"):
+    for name in given.problems.split(","):
         print(found_domains(name, given.samples or 200), flush=True)
 
 
