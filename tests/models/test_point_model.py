@@ -16,6 +16,7 @@ CASES = {
     "square": (2, {}),
     "head, measure and distance": (2, {"head": 8, "geometry": ["distance", "measure"]}),
     "kernels alone": (2, {"head": Head(8, PointIAE(8, 8)), "blocks": 0, "branches": []}),
+    "the change": (1, {"linear_start": "identity"}),
     "body in a cube": (3, {"geometry": ["distance"]}),
 }
 
