@@ -37,7 +37,8 @@ LEAST = 20  # steps of a short trial; fewer tell nothing
 STEEPEST = 1.5  # s, at most
 FAR = 0.5  # times the lowest error of the trials: a linear map that leaves less is tried with every candidate
 CLEARLY = 0.9  # times what is expected of the likeliest: what another must stay below
-SLOWEST, FASTEST = 0.003, 0.006  # learning rates, from many steps to few
+SLOWEST, FASTEST = 0.003, 0.008  # learning rates, from many steps to few: RATE / sqrt(steps)
+RATE = 0.3
 FILE, FOLDER = "choice.json", "trials"
 
 Make = Callable[[Mapping[str, Any]], Operator]
@@ -176,7 +177,7 @@ class Chooser:
     def _chosen(self, trial: Trial, why: str) -> Choice:
         """The end of it, in the file and in the log; `1 / sqrt(steps)` is how the best learning rate falls."""
         steps = trial.steps * (1 - sum(one.share for one in self.done)) / trial.share
-        lr = self.config.optimizer.lr or min(max(0.1 / max(steps, 1.0) ** 0.5, SLOWEST), FASTEST)
+        lr = self.config.optimizer.lr or min(max(RATE / max(steps, 1.0) ** 0.5, SLOWEST), FASTEST)
         choice = Choice(self.done, dataclasses.replace(trial, lr=float(f"{lr:.2g}")), why, self.facts, self.looked)
         if self.team.is_main:
             content = dataclasses.asdict(choice) | {"format": 1, "chosen": trial.name, "lr": choice.chosen.lr}
