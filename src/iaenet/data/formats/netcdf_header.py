@@ -25,7 +25,7 @@ def check_classic(path: Path) -> None:
     ...     check_classic(claims)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    iaenet.errors.InvalidInputError: ...a.nc: claims 2147483647 dimensions, but has 16 bytes; is it whole?
+    iaenet.errors.InvalidInputError: ...a.nc: claims 2147483647 dimensions, but has 16 bytes; is the file whole?
     """
     _Header(path).check()
 
