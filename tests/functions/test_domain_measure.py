@@ -6,8 +6,8 @@ import torch
 
 from iaenet import Discretization, LatentGrid, Projection
 from iaenet.data.problems.plate import NEAR, Plate
-from iaenet.functions.boundary import boundary_facets
 from iaenet.functions.domain_measure import boundary_moments, volume
+from iaenet.functions.facets import boundary_facets
 from iaenet.functions.geometry import enclosing, on_nodes
 from iaenet.functions.latent_grid import unit
 from iaenet.functions.resample import half
