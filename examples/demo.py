@@ -24,7 +24,7 @@ MODELS = {
 }
 
 
-def main(folder: Path, samples: int = 720, length: str = "--budget '20s cpu'") -> dict[str, dict[str, float]]:
+def main(folder: Path, samples: int = 720, length: str = "--budget '40s cpu'") -> dict[str, dict[str, float]]:
     """Run it all; return the mean test errors of each model on each discretization, where it takes it."""
     begin = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,6 @@ import math
 
 import torch
 from torch import Tensor
-from torch._higher_order_ops.scan import scan
 
 AT_ONCE = 2**20  # pairs of points and facets
 
@@ -60,6 +59,7 @@ def _angle(y: Tensor, x: Tensor) -> Tensor:
 
 def _scanned(x: Tensor, corners: Tensor) -> Tensor:
     """As `_signed`, a facet at a time, in programs with free numbers of points and facets: memory for n, not n m."""
+    from torch._higher_order_ops.scan import scan  # not public yet, and only exports need it
 
     def step(carry: tuple[Tensor, Tensor], facet: Tensor) -> tuple[tuple[Tensor, Tensor], Tensor]:
         nearest, turns = carry

@@ -37,8 +37,9 @@ LEAST = 20  # steps of a short trial; fewer tell nothing
 STEEPEST = 1.5  # s, at most
 FAR = 0.5  # times the lowest error of the trials: a linear map that leaves less is tried with every candidate
 CLEARLY = 0.9  # times what is expected of the likeliest: what another must stay below
-SLOWEST, FASTEST = 0.003, 0.008  # learning rates, from many steps to few: RATE / sqrt(steps)
-RATE = 0.3
+RATE = 0.3  # the learning rate is RATE / sqrt(steps),
+SLOWEST, FASTEST = 0.003, 0.006  # from many steps to few,
+STARTED = 0.008  # and up to this beside a linear start, which leaves a network only a small part
 FILE, FOLDER = "choice.json", "trials"
 
 Make = Callable[[Mapping[str, Any]], Operator]
@@ -177,7 +178,8 @@ class Chooser:
     def _chosen(self, trial: Trial, why: str) -> Choice:
         """The end of it, in the file and in the log; `1 / sqrt(steps)` is how the best learning rate falls."""
         steps = trial.steps * (1 - sum(one.share for one in self.done)) / trial.share
-        lr = self.config.optimizer.lr or min(max(RATE / max(steps, 1.0) ** 0.5, SLOWEST), FASTEST)
+        most = STARTED if trial.options.get("linear_start") else FASTEST
+        lr = self.config.optimizer.lr or min(max(RATE / max(steps, 1.0) ** 0.5, SLOWEST), most)
         choice = Choice(self.done, dataclasses.replace(trial, lr=float(f"{lr:.2g}")), why, self.facts, self.looked)
         if self.team.is_main:
             content = dataclasses.asdict(choice) | {"format": 1, "chosen": trial.name, "lr": choice.chosen.lr}
