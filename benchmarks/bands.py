@@ -6,8 +6,8 @@
 
     burgers        1-D, viscosity 0.01: trained and calibrated on 256 points
     darcy          2-D, two-phase medium: trained and calibrated on 43 x 43 points
-    laplace-ring   ring domains, a mesh of its own for each sample, boundary values in: trained and calibrated on about 600
-                   nodes, 120 of them on the boundary
+    laplace-ring   ring domains, a mesh of its own for each sample, boundary values in: trained and calibrated on about
+                   600 nodes, 120 of them on the boundary
 
 A model is trained for some CPU seconds of one thread, calibrated on samples that it was neither trained nor validated
 on, at the training resolution, and its bands are measured on test samples. Coverage is the share of the domain, by its
