@@ -22,7 +22,7 @@ from tests.attacks.sound_files import make_sound_files
 from tests.attacks.targets import SHARES, TARGETS, one_case
 
 LONGEST = 20  # seconds of a case, by the processor
-WAITING = 30  # seconds on the clock in which a case must get at least one of the processor, or else it waits for ever
+WAITING = 60  # seconds on the clock in which a case must get at least one of the processor, or else it waits for ever
 MEMORY = 6 * 2**30  # bytes of this process
 
 
