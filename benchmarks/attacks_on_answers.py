@@ -1,6 +1,7 @@
 """Attacks that lose data, give silent wrong answers or end the process."""
 
 import contextlib
+import shutil
 import subprocess
 import sys
 import time
@@ -180,7 +181,8 @@ def _() -> bool:
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     while not list(Path("run/checkpoints").glob("best-*")) and process.poll() is None:
         time.sleep(0.05)
-    subprocess.run(["rm", "-rf", "run"], check=True)
+    while Path("run").exists() and process.poll() is None:  # it writes meanwhile
+        shutil.rmtree("run", ignore_errors=True)
     return process.wait() != 0 and not list(Path(".").glob("run/checkpoints/*"))
 
 

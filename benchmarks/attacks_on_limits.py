@@ -146,14 +146,14 @@ for _name, _content in {
 
 
 for _options in (
-    "train --data a.h5 --device nowhere --run r",
+    "predict run --input a.h5 --output o.h5 --device nowhere",
     "generate burgers --samples 2 --resolutions 1000000000000 --out g.h5",
     "inspect a.h5 --samples 0",
 ):
 
     @attack(f"traceback: {_options}")
     def _(options: str = _options) -> bool:
-        write_data()
+        write_run() if "run" in options.split() else write_data()
         return refused(options)
 
 
@@ -211,6 +211,7 @@ for _change in ("later", "no model", "width -1"):
 
 @attack("SIGTERM: in the first seconds of a start")
 def _() -> bool:
+    write_data()
     codes = []
     for seconds in (0.15, 0.4, 0.8):  # of the processor
         process = subprocess.Popen(

@@ -43,7 +43,7 @@ def run(command):
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         code = main(command.split())
-    return code, "".join(line for line in err.getvalue().splitlines(True) if "s left" not in line)  # no progress
+    return code, "".join(line for line in err.getvalue().splitlines(True) if ", about " not in line)  # no progress
 
 
 def whole_of(path):
