@@ -28,7 +28,7 @@ from iaenet.functions.field import Field
 from iaenet.functions.projection import PENALTY, SCATTERED, Projection, apply_axes, read_points
 
 MOST_COEFFICIENTS = {2: 441, 3: 729}  # of scattered points: an equation of this size is solved for each sample
-MOST_PERIODIC = {2: 1089, 3: 729}  # the same where all axes are periodic: flows, whose small eddies matter in time
+MOST_PERIODIC = 1089  # the same in periodic squares, of fine grids, half of what they hold: small eddies matter in time
 AXIS = 2**14  # points along an axis up to which a matrix is made for it; more are summed up some at a time
 KEPT = 2**24  # bytes of the matrices that a discretization may keep
 BOXES = 64  # that the grid is kept in as a discretization
@@ -210,8 +210,9 @@ def _modes(shape: Sequence[int], periodic: Sequence[bool]) -> list[int]:
     """Harmonics for scattered points: what the nodes hold, lowered together until there are not too many."""
     modes = [band(size, wraps) for size, wraps in zip(shape, periodic, strict=True)]
     share = 1.0
-    limits = MOST_PERIODIC if all(periodic) else MOST_COEFFICIENTS
-    most = limits[min(len(modes), 3)] if len(modes) > 1 else math.inf
+    most: float = MOST_COEFFICIENTS[min(len(modes), 3)] if len(modes) > 1 else math.inf
+    if len(modes) == 2 and all(periodic):
+        most = max(most, min(MOST_PERIODIC, math.prod(2 * count + 1 for count in modes) / 2))
     while math.prod(2 * max(1, int(share * count)) + 1 for count in modes) > most and share > 0.01:
         share *= 0.98
     return [max(1, int(share * count)) for count in modes]
