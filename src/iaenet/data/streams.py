@@ -15,7 +15,8 @@ class Disk(io.FileIO):
     """A file whose failures wait for `check`, or for the end of a `with` block.
 
     HDF5 cannot close a file that it cannot write, and at last ends the process with a segmentation fault; PyTorch says
-    neither which file it was nor why. So they are told that all went well, and the writer hears of it from here.
+    neither which file it was nor why. So they are told that all went well, and the writer hears of it from here; so is
+    a library that writes on after the file was closed, since an error kept it from closing its own.
 
     >>> with Disk("/dev/null") as null:
     ...     null.write(b"1234")
@@ -31,7 +32,7 @@ class Disk(io.FileIO):
         rest = memoryview(data).cast("B")
         size = len(rest)
         try:
-            while len(rest) and self.failure is None:
+            while len(rest) and self.failure is None and not self.closed:
                 rest = rest[super().write(rest) :]
         except OSError as failure:
             self.failure = failure
@@ -40,10 +41,21 @@ class Disk(io.FileIO):
     def truncate(self, size: int | None = None) -> int:
         """Set the length, if that is possible."""
         try:
-            return super().truncate(size)
+            return (size or 0) if self.closed else super().truncate(size)
         except OSError as failure:
             self.failure = self.failure or failure
             return size or 0
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a byte."""
+        return offset if self.closed else super().seek(offset, whence)
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what was written; nothing of a file that is closed."""
+        return memoryview(buffer).nbytes if self.closed else super().readinto(buffer) or 0
+
+    def flush(self) -> None:
+        """There is no buffer."""
 
     def check(self) -> None:
         """Raise what went wrong, with the name of the file."""

@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from iaenet.errors import InvalidInputError
+from iaenet.errors import InvalidInputError, pass_on_lack_of_memory
 from iaenet.models.registry import model_class
 
 AMPLE = 100  # times its weights that a network may take while it is made
@@ -30,6 +30,7 @@ def build_again(name: str, options: dict[str, Any], weights: Mapping[str, Tensor
     except InvalidInputError:
         raise
     except Exception as error:  # options that are none of this version's may break a constructor anywhere
+        pass_on_lack_of_memory(error)
         said = str(error).splitlines() or [type(error).__name__]
         raise InvalidInputError(f"this network was made by another version of {name}: {said[0][:200]}") from None
 
