@@ -143,7 +143,8 @@ class Chooser:
     @staticmethod
     def _expected(long: Trial, short: Trial) -> float:
         """The error after the budget, by the power law through both trials."""
-        if not math.isfinite(_error(long)) or not math.isfinite(_error(short)):
+        errors = _error(long), _error(short)
+        if not all(map(math.isfinite, errors)) or min(errors) <= 0:
             return _error(long)
         steepness = math.log(_error(short) / _error(long)) / math.log(LONG / SHORT)
         return _error(long) * LONG ** min(max(steepness, 0.0), STEEPEST)
