@@ -67,6 +67,14 @@ def test_smooth_functions_have_one_candidate_and_jumps_convolutions_if_places_me
     assert facts.convolution_residual > 0.9
 
 
+def test_a_constant_input_is_no_trouble():
+    """That of a plate, whose domain is all that differs; normalised, it is zero."""
+    pairs = [(Field(given.discretization, 0 * given.values), wanted) for given, wanted in jumps(shifted)]
+    found, facts = candidates(pairs)
+    assert found[0].name == "spectral"
+    assert facts.convolution_residual == pytest.approx(1, abs=1e-3)
+
+
 def test_of_outputs_near_the_inputs_the_change_is_learned(tmp_path, monkeypatch):
     """From the input itself, or from a linear map where that says much more, as of a step that is linear."""
     grid = Discretization.uniform((16, 16), periodic=True)

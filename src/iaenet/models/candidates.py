@@ -96,8 +96,8 @@ def _left_by_a_convolution(given: Tensor, wanted: Tensor, shape: Sequence[int]) 
     if not bool(held.any()):
         return 1.0
     gram = a[:, ~held].mH @ a[:, ~held]
-    ridge = 1e-6 * gram.diagonal(dim1=-2, dim2=-1).real.mean() * torch.eye(a.shape[-1])
-    filters = torch.linalg.solve(gram + ridge, a[:, ~held].mH @ u[:, ~held])
+    ridge = 1e-6 * gram.diagonal(dim1=-2, dim2=-1).real.mean().clamp_min(1e-20)  # inputs may be zero, or one constant
+    filters = torch.linalg.solve(gram + ridge * torch.eye(a.shape[-1]), a[:, ~held].mH @ u[:, ~held])
     return float((u[:, held] - a[:, held] @ filters).norm() / u[:, held].norm().clamp_min(1e-30))
 
 
