@@ -146,7 +146,8 @@ for _name, _content in {
 
 
 for _options in (
-    "predict run --input a.h5 --output o.h5 --device nowhere",
+    "predict run --input a.h5 --output o.h5 --device meta",
+    "predict run --input a.h5 --output o.h5 --device hpu",
     "generate burgers --samples 2 --resolutions 1000000000000 --out g.h5",
     "inspect a.h5 --samples 0",
 ):

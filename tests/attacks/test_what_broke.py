@@ -68,6 +68,8 @@ BAD_OPTIONS = [
     (("certify", "run", "--resolutions", f"16,{LARGE}"), "needs .* of memory.*IAENET_MEMORY="),
     (("predict", "run", "--input", "waves.h5", "--output", "o.h5", "--at", LARGE), "needs .* of memory"),
     (("predict", "run", "--input", "waves.h5", "--output", "o.h5", "--device", "nowhere"), "device 'nowhere'"),
+    (("predict", "run", "--input", "waves.h5", "--output", "o.h5", "--device", "hpu"), "device 'hpu'"),
+    (("evaluate", "run", "--device", "meta"), "device 'meta'"),
     (("train", "--data", "waves.h5", "--device", "cuda:99", "--run", "r"), "device 'cuda:99'"),
     (("train", "--data", "waves.h5", "--epochs", LARGE, "--run", "r"), "epochs must be at most"),
     (("train", "--data", "waves.h5", "--model.name", "fno", "--model.width", "-1", "--run", "r"), "model fno"),
@@ -130,6 +132,7 @@ def test_boxes_and_points_of_all_sizes():
         made = Discretization.points(points, bounds=[(0, side) for side in sides], domain="box")
         assert made.measure == pytest.approx(np.prod(sides), rel=1e-9)
     line = np.linspace(0.1, 0.9, 20)[:, None] * np.ones(3)
+    assert Discretization.points(line * [1e9, 1, 1], bounds=[[0, 1e9], [0, 1], [0, 1]]).measure == pytest.approx(1e9)
     for degenerate in (line, line * [1, 1, 0] + [0, 0, 0.5], np.full((9, 3), 0.5), np.full((1, 3), 0.5)):
         assert Discretization.points(degenerate).measure == pytest.approx(1.0)
     with pytest.raises(InvalidInputError, match="too large or too small for float64"):
@@ -266,9 +269,11 @@ def test_every_checkpoint_knows_its_configuration(here):
         assert json.loads((folder / "state.json").read_text())["config"]["batch_size"] == 4
 
 
-def test_a_run_whose_folder_is_gone_stops(tmp_path):
+@pytest.mark.parametrize("what", ["the folder", "all in it"])
+def test_a_run_whose_folder_is_gone_stops(what, tmp_path):
     def gone(*_):
-        shutil.rmtree(tmp_path / "run", ignore_errors=True)
+        for found in [tmp_path / "run"] if what == "the folder" else list((tmp_path / "run").iterdir()):
+            shutil.rmtree(found, ignore_errors=True) if found.is_dir() else found.unlink()
 
     with pytest.raises(InvalidInputError, match="the run folder is gone"):
         fit(MODEL, waves(8), tmp_path / "run", epochs=3, save_seconds=0, progress=lambda _: gone)

@@ -135,7 +135,7 @@ def use_device(name: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         return torch.zeros(1, device=name).cpu().new_empty(0, device=name).device
-    except (RuntimeError, AssertionError) as error:  # no such device, or PyTorch was built without it
+    except (RuntimeError, AssertionError, ImportError) as error:  # no such device, or PyTorch was built without it
         raise InvalidInputError(f"device {name!r} cannot be used: {str(error).splitlines()[0]}") from None
 
 
