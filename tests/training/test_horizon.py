@@ -44,6 +44,13 @@ def test_the_way_is_continuous_when_the_pace_changes():
     assert max(after - before for before, after in pairwise(way[50:])) < 0.01
 
 
+def test_what_went_by_before_is_no_part_of_the_pace():
+    way, elapsed = run(Horizon(100.0), lambda step: 0.1, elapsed=40.0)
+    assert elapsed == pytest.approx(100, rel=0.05)
+    assert len(way) == pytest.approx(600, rel=0.05)
+    assert max(after - before for before, after in pairwise(way)) < 0.005
+
+
 def test_resumed_it_follows_what_is_written():
     whole = Horizon(50.0)
     way, _ = run(whole, lambda step: 0.1 + 0.05 * (step % 3))

@@ -68,6 +68,8 @@ class Horizon:
 
     def advance(self, step: int, elapsed: float) -> bool:
         """Take a step, the `step`-th from 0, after so many seconds; whether the steps left were estimated anew."""
+        if step == 0:
+            self._last = 0, elapsed, 0.0  # what went by before, and the first step, tell nothing of the pace
         new = step in FIRST or (step > FIRST[-1] and self.progress - self._last[2] >= EVERY)
         if new:
             self.left = self.known.get(step) or self.share(self._estimate(step, elapsed))
@@ -80,5 +82,5 @@ class Horizon:
 
     def _estimate(self, step: int, elapsed: float) -> int:
         before, then, _ = self._last
-        pace = max(1e-6, (elapsed - then) / max(1, step - before)) if before else max(1e-6, elapsed / step)
+        pace = max(1e-6, (elapsed - then) / max(1, step - before))
         return max(1, int((self.seconds - elapsed) / pace))
