@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from iaenet import (
     relative_l2,
 )
 from iaenet.models.presets import NAMES
+from iaenet.nn.transform import Grid, shifted
 from tests.smooth import mismatch, smooth
 
 TWO = [PointIAE(5, 8), SpectralIAE(Fourier(3), 5)]
@@ -90,6 +92,7 @@ VARIANTS = {
     "convolutions": {"branches": [*TWO, GridConv()]},
     "a head": {"head": 8},
     "a head and kernels": {"head": Head(8, PointIAE(4, 8))},
+    "a head and shifts": {"head": Head(8, shifts=True)},
     "kernels alone": {"blocks": 0, "post": 0, "head": Head(8, PointIAE(4, 8))},
     "a linear start": {"linear_start": 3},
     "a head and a linear start": {"head": 8, "linear_start": 3},
@@ -308,3 +311,23 @@ def test_output_points_are_places_in_the_inputs_domain():
     other = model(field, at=Discretization.points(places, bounds="tight")).values
     assert torch.allclose(one, other, atol=1e-6)
     assert torch.allclose(one, model(field).values[8:25:8], atol=1e-6)
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_shifts_move_the_grid_in_training_alone(d):
+    """By whole cells it is a roll, there and back nothing; a network sees other numbers each time, its user never."""
+    grid = Grid((8, 6)[:d], (True, False)[:d])
+    values = torch.randn(2, math.prod(grid.shape), 3, generator=torch.Generator().manual_seed(0))
+    rolled = values.unflatten(1, grid.shape).roll(-2, dims=1).flatten(1, -2)
+    assert torch.allclose(shifted(values, grid, torch.full((d,), 2.0)), rolled, atol=1e-5)
+    calm = shifted(values, grid, torch.full((d,), 0.5))  # without the wave that half a cell makes invisible
+    there = shifted(calm, grid, torch.full((d,), 0.3))
+    assert torch.allclose(shifted(there, grid, torch.full((d,), -0.3)), calm, atol=1e-5)
+    torch.manual_seed(0)
+    model = IAENet(1, 1, d, grid.periodic, grid=list(grid.shape), width=4, blocks=1, head=Head(4, shifts=True))
+    at = Discretization.uniform(grid.shape, grid.periodic)
+    field = Field(at, torch.randn(at.n, 1))
+    trained = [model(field).values for _ in range(2)]
+    assert not torch.allclose(*trained, atol=1e-6)
+    model.eval()
+    assert torch.equal(model(field).values, model(field).values)

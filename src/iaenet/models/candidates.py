@@ -14,6 +14,7 @@ from iaenet.functions.latent_grid import LatentGrid
 from iaenet.models.base import Pair
 from iaenet.models.linear_start import HELD_OUT, LinearStart
 from iaenet.models.presets import change_of, for_pairs
+from iaenet.models.query_head import Head
 from iaenet.nn.branches import Branch, Fourier, GridConv, GridUNet, PointIAE, SpectralConv, SpectralIAE, to_plain
 from iaenet.nn.transform import Grid, GridTransform
 
@@ -155,7 +156,8 @@ def candidates(data: Sequence[Pair]) -> tuple[list[Candidate], Facts]:
     if dim == 1 and near and finest >= 128:
         depth = min(4, finest.bit_length() - 5)
         unet = [SpectralIAE(Fourier(16), latent=32), GridUNet(depth=depth, attention=3)]
-        add("U-Net", share, unet, width=16, blocks=1, post=0, head=0, linear_start=0)
+        head = to_plain(Head(16, shifts=True)) if wraps else 0
+        add("U-Net", share, unet, width=16, blocks=1, post=0, head=head, linear_start=0)
     apart = any(given.discretization.key != wanted.discretization.key for given, wanted in data[:8])
     if dim == 2 and apart and any(one.discretization.axes is None for one in data[0]):
         kernels = PointIAE(latent=8, rank=96, harmonics=8, auxiliary=False, depth=3, dense=True)

@@ -14,7 +14,7 @@ from iaenet.functions.interpolate import interpolate
 from iaenet.functions.latent_grid import unit
 from iaenet.models.base import IDEAS, Pair, infer_shape
 from iaenet.models.grid_model import GridModel, Group, as_shape
-from iaenet.models.linear_start import IdentityStart, LinearStart, Start, some_of
+from iaenet.models.linear_start import Start, some_of, start_of
 from iaenet.models.presets import for_pairs, preset_sizes
 from iaenet.models.query_head import Head
 from iaenet.nn.block import IAEBlock, Skips
@@ -23,11 +23,8 @@ from iaenet.nn.coordinates import HARMONICS, coordinate_count
 from iaenet.nn.kernels import Kernel
 from iaenet.nn.pointwise import linear
 from iaenet.nn.spectral import FourierLayer
-from iaenet.nn.transform import Grid
+from iaenet.nn.transform import Grid, shifted
 
-AUTO_MODES = 24  # of a linear start by "auto", on a line
-QUICK = 1024  # coefficients of an input up to which "auto" has one: the fit takes seconds
-WORTH = 0.2  # what "auto" lets a linear start leave of held-out samples, as a share of their size (docs/research.md)
 POST_LAYERS = 2  # Fourier layers of G
 PIECE = 2**16  # points that a head works on at a time, of all functions, when no gradient is wanted
 
@@ -120,7 +117,7 @@ class IAENet(GridModel):
         if self.head is None:
             self.project = nn.Sequential(linear(width, width), nn.GELU(), linear(width, out_channels))
         self.linear_start: Start | None
-        self.linear_start, self.worth = _start(linear_start, known, out_channels, self.grid)
+        self.linear_start, self.worth = start_of(linear_start, known, out_channels, self.grid)
 
     @classmethod
     def from_preset(
@@ -219,6 +216,12 @@ class IAENet(GridModel):
         """`IAE_1 ... IAE_L` and G on the latent grid: `(b, s, c)` -> what D reads off."""
         if not self.blocks:
             return values
+        if self.training and self.head is not None and self.head.shifts:
+            by = torch.rand(len(self.periodic), device=values.device) - 0.5  # cells
+            return shifted(self._network(shifted(values, self.grid, by)), self.grid, -by)
+        return self._network(values)
+
+    def _network(self, values: Tensor) -> Tensor:
         history = [self.lift(torch.cat([values, self.coordinates(self.harmonics, values)], dim=-1))]
         for block in self.blocks:
             history.append(block(history))
@@ -286,15 +289,3 @@ class IAENet(GridModel):
 def _default(grid: Grid) -> list[Branch]:
     along, modes = {1: (64, 24), 2: (16, 12)}.get(len(grid.shape), (8, 4))
     return [PointIAE(along), SpectralIAE(Fourier(modes), along ** len(grid.shape)), SpectralConv(modes)]
-
-
-def _start(given: int | str, in_channels: int, out_channels: int, grid: Grid) -> tuple[Start | None, float]:
-    """What the network starts from, and how much that may leave."""
-    if given == "identity":
-        if out_channels > in_channels:
-            raise InvalidInputError(f"linear_start identity: {out_channels} outputs, but only {in_channels} inputs")
-        return IdentityStart(out_channels), 1.0
-    modes, worth = (grid.held(AUTO_MODES), WORTH) if given == "auto" else (grid.held(int(given)), 1.0)
-    if given == "auto" and (len(grid.shape) > 1 or in_channels * (2 * modes + 1) > QUICK):
-        modes = 0
-    return (LinearStart(in_channels, out_channels, modes, grid) if modes else None), worth

@@ -18,6 +18,9 @@ MOST = 4096  # numbers on the input's side; the fit solves an equation of this s
 RIDGES = tuple(10.0**-i for i in range(9))  # shares of the mean square of the input's numbers
 HELD_OUT = 10  # every tenth sample chooses the ridge
 LEVEL = 1.05  # times the lowest error: the largest ridge within it is taken, which is calm beyond the samples
+AUTO_MODES = 24  # of a linear start by "auto", on a line
+QUICK = 1024  # coefficients of an input up to which "auto" has one: the fit takes seconds
+WORTH = 0.2  # what "auto" lets a linear start leave of held-out samples, as a share of their size (docs/research.md)
 ENOUGH = 4096  # functions of the fit; more would hardly change it
 
 
@@ -145,6 +148,18 @@ class IdentityStart(nn.Module):
         self.constant.copy_(constant)
         self.residual.copy_(rest.sqrt().clamp_min(1e-6))
         return True
+
+
+def start_of(given: int | str, in_channels: int, out_channels: int, grid: Grid) -> tuple[Start | None, float]:
+    """What the network starts from, and how much that may leave."""
+    if given == "identity":
+        if out_channels > in_channels:
+            raise InvalidInputError(f"linear_start identity: {out_channels} outputs, but only {in_channels} inputs")
+        return IdentityStart(out_channels), 1.0
+    modes, worth = (grid.held(AUTO_MODES), WORTH) if given == "auto" else (grid.held(int(given)), 1.0)
+    if given == "auto" and (len(grid.shape) > 1 or in_channels * (2 * modes + 1) > QUICK):
+        modes = 0
+    return (LinearStart(in_channels, out_channels, modes, grid) if modes else None), worth
 
 
 def some_of(data: Sequence[Pair]) -> Sequence[Pair]:

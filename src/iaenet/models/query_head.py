@@ -22,10 +22,14 @@ class Head:
     u is what is read off the latent grid, xi the coordinates, f(x) the input there. b, if there are `kernels`, is the
     output of an integral autoencoder on the input's own points: the learned part of E and D beside the projection, for
     functions that no grid resolves.
+
+    With `shifts` the latent grid lies anywhere between the points in training, by a random part of a cell along
+    periodic axes. Jumps, which no grid resolves, are then right between its nodes, too: u is smooth, P makes the jump.
     """
 
     size: int = 32
     kernels: PointIAE | None = None
+    shifts: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
@@ -47,7 +51,7 @@ class HeadLayer(nn.Module):
     def __init__(self, spec: Head, in_channels: int, width: int, out_channels: int, periodic: tuple[bool, ...]) -> None:
         super().__init__()
         size, kernels = spec.size, spec.kernels
-        self.periodic = periodic
+        self.periodic, self.shifts = periodic, spec.shifts
         self.harmonics = kernels.harmonics if kernels is not None else HARMONICS[min(len(periodic), 3)]
         self.own = linear(in_channels + coordinate_count(periodic, self.harmonics), size)
         self.features = linear(width, size) if width else nn.Identity()

@@ -1,5 +1,6 @@
 """Transforms of values on a fixed uniform grid, one product for each axis."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -83,6 +84,26 @@ class GridTransform:
         with full_precision(coefficients):
             made = self._made[coefficients.dtype][1]
             return apply_axes([matrix.to(coefficients.device) for matrix in made], coefficients)
+
+
+def shifted(values: Tensor, grid: Grid, by: Tensor) -> Tensor:
+    """The functions that values `(b, s, c)` on the grid are, `by (d,)` cells further along its periodic axes.
+
+    >>> grid = Grid((16,), (True,))
+    >>> wave = [torch.cos(2 * torch.pi * (grid.nodes[0] + x / 16))[None, :, None] for x in (0, 0.3)]
+    >>> bool(torch.allclose(shifted(wave[0], grid, torch.tensor([0.3])), wave[1], atol=1e-6))
+    True
+    """
+    made = values.to(torch.promote_types(values.dtype, torch.float32)).unflatten(1, grid.shape)
+    for axis, (size, wraps) in enumerate(zip(grid.shape, grid.periodic, strict=True)):
+        if wraps:
+            k = torch.arange(size // 2 + 1, device=values.device)
+            angle = (2 * math.pi / size) * k * by[axis]
+            turn = torch.polar(torch.ones_like(angle), angle)
+            turn = torch.where(2 * k == size, angle.cos().to(turn.dtype), turn)  # half of this wave cannot be seen
+            turned = torch.fft.rfft(made, dim=axis + 1) * turn.reshape(-1, *[1] * (made.dim() - axis - 2))
+            made = torch.fft.irfft(turned, n=size, dim=axis + 1)
+    return made.flatten(1, -2)
 
 
 def _cast(forward: Sequence[Tensor], back: Sequence[Tensor], dtype: torch.dtype) -> tuple[list[Tensor], list[Tensor]]:
