@@ -118,16 +118,26 @@ def test_branches_begin_with_the_maps():
     assert abs(maps[1][5:, 5:] + torch.eye(4)).max() < 1e-3  # f(-x): sines change their sign
 
 
-@pytest.mark.parametrize(
-    ("basis", "begins"), [(Fourier(11), True), (Fourier(24), True), (Fourier(4), False), (Wavelet(4), False)]
-)
-def test_branches_of_the_same_band_begin_with_them_and_others_do_not(basis, begins):
-    """The grid of 24 points holds 11 harmonics: a start of 24 has 11, and so has a branch of 24."""
-    model = network(single(pairs(60)), branches=[SpectralIAE(basis, latent=4)], linear_start=24)
-    iae = model.blocks[0].branches[0].iae
-    maps = model.linear_start.maps
-    same = iae.linear.weight.shape[1:] == maps.shape[1:] and torch.allclose(iae.gain * iae.linear.weight[0], maps[0])
-    assert same == begins
+@pytest.mark.parametrize("modes", [3, 11, 24])
+@pytest.mark.parametrize("own", [4, 11, 24])
+def test_branches_begin_with_the_part_of_the_maps_in_both_bands(modes, own):
+    """The grid of 24 points holds 11 harmonics, whatever is asked for. What lies in one band alone is zero at first."""
+    model = network(single(pairs(60)), branches=[SpectralIAE(Fourier(own), latent=4)], linear_start=modes)
+    iae, maps = model.blocks[0].branches[0].iae, model.linear_start.maps
+    found = iae.gain * iae.linear.weight[0]
+    m, k = min(modes, 11), min(own, 11)
+    shared = range(1, min(m, k) + 1)
+    there, here = ([0, *shared, *(count + i for i in shared)] for count in (m, k))
+    torch.testing.assert_close(found[here][:, here], maps[0][there][:, there])
+    assert int(found.count_nonzero()) <= len(here) ** 2
+
+
+def test_branches_in_other_domains_begin_without_them():
+    torch.manual_seed(0)
+    model = network(single(pairs(60)), branches=[SpectralIAE(Wavelet(4), latent=4)])
+    torch.manual_seed(0)
+    plain = network(single(pairs(60)), branches=[SpectralIAE(Wavelet(4), latent=4)], linear_start=0)
+    assert torch.equal(*(one.blocks[0].branches[0].iae.linear.weight for one in (model, plain)))
 
 
 def test_it_is_kept_with_the_weights_but_not_trained():

@@ -59,7 +59,7 @@ def test_maps_to_begin_with_are_handed_round():
     """Three groups, two maps: the third group has the first again."""
     made = layer(3, False, width=6, groups=3, channel_mlp=False).iae
     maps = torch.randn(2, 4, 4, dtype=torch.float64)
-    made.initialise(maps)
+    made.initialise(maps, torch.arange(4))
     with torch.no_grad():
         made.diagonal.zero_()
         made.decoder.weight.zero_()

@@ -5,6 +5,7 @@ Products, axis by axis, are 2 to 30 times faster on a CPU than FFTs for the narr
 """
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -39,6 +40,20 @@ class Trigonometric:
         if periodic or self.sines:
             parts.append(math.sqrt(2) * angle.sin())
         return torch.cat(parts, dim=1)
+
+    def places(self, modes: int, periodic: Sequence[bool]) -> Tensor:
+        """Which of the products of functions, one for each axis, are those of the lowest `modes` alone.
+
+        >>> Trigonometric(3).places(1, [True]).tolist(), Trigonometric(2).places(1, [False, True]).tolist()
+        ([0, 1, 4], [0, 1, 3, 5, 6, 8])
+        """
+        found = torch.zeros(1, dtype=torch.long)
+        for wraps in periodic:
+            k = torch.arange(modes + 1)
+            along = torch.cat([k, self.modes + k[1:]]) if wraps else k
+            count = (2 if wraps else 1) * self.modes + 1
+            found = (found[:, None] * count + along).flatten()
+        return found
 
     def frequencies(self, periodic: bool) -> Tensor:
         """Signed frequency of each function in periods per axis, a sine counting as negative: `(p,)`."""

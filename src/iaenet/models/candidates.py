@@ -25,7 +25,6 @@ LOCAL = 0.1  # the same, from which local convolutions are tried: jumps and edge
 CONVOLVED = 0.9  # if what the best convolution leaves of the outputs shows that places are places of the inputs
 LOOKED_AT = 512  # functions that this convolution is fitted to, at most
 TRIED = (4, 8, 12, 16, 20, 24)  # harmonics of that map
-OVERFIT = 1.1  # times what it leaves of the samples that it was fitted to, at most
 FIT = 1024  # numbers on its input's side, at most: a fit takes a second
 
 
@@ -103,17 +102,12 @@ def _left_by_a_convolution(given: Tensor, wanted: Tensor, shape: Sequence[int]) 
 
 
 def _left_by_a_linear_map(given: Tensor, wanted: Tensor, modes: int, grid: Grid) -> float:
-    """What the best linear map between so many harmonics leaves of held-out outputs, beyond the band included.
-
-    1 if it leaves much more of these than of the samples that it was fitted to: a network would have to unlearn it.
-    """
+    """What the best linear map between so many harmonics leaves of held-out outputs, beyond the band included."""
     start = LinearStart(given.shape[-1], wanted.shape[-1], modes, grid)
     if not start.fit([given], [wanted]):
         return 1.0
     held = torch.arange(len(given)) % HELD_OUT == HELD_OUT - 1
-    rest = wanted - start(given)
-    seen, unseen = (float(rest[rows].norm() / wanted[rows].norm().clamp_min(1e-30)) for rows in (~held, held))
-    return unseen if unseen <= OVERFIT * seen + 1e-3 else 1.0
+    return float((wanted - start(given))[held].norm() / wanted[held].norm().clamp_min(1e-30))
 
 
 def candidates(data: Sequence[Pair]) -> tuple[list[Candidate], Facts]:

@@ -65,10 +65,11 @@ class CoefficientIAE(nn.Module):
         self.gain = nn.Parameter(sizes[:, None].to(torch.get_default_dtype()))
 
     @torch.no_grad()
-    def initialise(self, maps: Tensor) -> None:
-        """Let A be these linear maps `(k, p, p)` at first, one for each group, from the first again after the last."""
+    def initialise(self, maps: Tensor, where: Tensor) -> None:
+        """Let A be linear maps `(k, q, q)` between these coefficients at first, one for each group, over and over."""
         for group, table in enumerate(self.linear.weight):
-            table.copy_(maps[group % len(maps)] / self.gain)
+            table.zero_()
+            table[where[:, None], where] = maps[group % len(maps)] / self.gain[where]
 
     def forward(self, coefficients: Tensor) -> Tensor:
         """Coefficients `(b, p, c)` -> `(b, p, c)`."""

@@ -6,6 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from iaenet.errors import InvalidInputError
+from iaenet.functions.basis import Trigonometric
 from iaenet.nn.branch import Branch, BranchLayer, branch
 from iaenet.nn.coefficients import CoefficientIAE
 from iaenet.nn.domains import Fourier, Wavelet
@@ -59,9 +60,15 @@ class _SpectralLayer(BranchLayer):
         return self.decode(*self.encode(a))
 
     def initialise(self, maps: Tensor, modes: int) -> None:
-        """Let the linear maps between Fourier coefficients of so many modes be `maps (k, p, p)` at first."""
-        if isinstance(self.basis, Fourier) and self.grid.held(self.basis.modes) == modes:
-            self.iae.initialise(maps)
+        """Let the linear maps between Fourier coefficients of so many modes be `maps (k, p, p)` at first.
+
+        Of bands that differ it is what they share; the rest is zero.
+        """
+        if isinstance(self.basis, Fourier):
+            own, there = (Trigonometric(count) for count in (self.grid.held(self.basis.modes), modes))
+            shared = min(own.modes, modes)
+            where, of = (one.places(shared, self.grid.periodic) for one in (own, there))
+            self.iae.initialise(maps[:, of[:, None], of], where)
 
 
 @branch("spectral-conv")
