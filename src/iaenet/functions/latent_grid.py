@@ -30,7 +30,7 @@ from iaenet.functions.projection import PENALTY, SCATTERED, Projection, apply_ax
 MOST_COEFFICIENTS = {2: 441, 3: 729}  # of scattered points: an equation of this size is solved for each sample
 MOST_PERIODIC = 1089  # the same in periodic squares, of fine grids, half of what they hold: small eddies matter in time
 AXIS = 2**14  # points along an axis up to which a matrix is made for it; more are summed up some at a time
-KEPT = 2**24  # bytes of the matrices that a discretization may keep
+KEPT_GRID, KEPT_POINTS = 2**26, 2**21  # bytes of the matrices that a grid, or a sample's own points, may keep
 BOXES = 64  # that the grid is kept in as a discretization
 READ = 2**22  # numbers of an intermediate when functions are read off without a gradient
 
@@ -186,7 +186,7 @@ class LatentGrid:
             make(x, w, size, wraps).to(like)
             for (x, w), size, wraps in zip(axes, self.shape, self.periodic, strict=True)
         )
-        if sum(matrix.nbytes for matrix in made) <= KEPT:
+        if sum(matrix.nbytes for matrix in made) <= (KEPT_POINTS if points.axes is None else KEPT_GRID):
             points.cache[key] = made
         return made
 
