@@ -110,7 +110,7 @@ class Exported:
         feeds = {"points": one.points, "values": one.values, "weights": one.weights, "bounds": one.box}
         feeds |= {"use_latent": np.array(False), "latent": space.empty_latent(len(one.values))}
         if meta["geometry"]:
-            feeds |= one.domain()
+            feeds |= one.domain("measure" in meta["geometry"])
         asked = {"query": query}
         if meta["head"] and at is None:
             asked |= {"near": np.arange(len(query))[:, None], "shares": np.ones((len(query), 1))}

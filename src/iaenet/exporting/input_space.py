@@ -52,17 +52,14 @@ class GivenFunction:
         """Whether it is on a curve."""
         return self.cells is not None and self.thin and self.cells.shape[1] == 2
 
-    def domain(self) -> dict[str, NDArray[Any]]:
-        """What a network is told of the domain."""
+    def domain(self, measure: bool) -> dict[str, NDArray[Any]]:
+        """What a network is told of the domain; whether that is a curve, if it is told its `measure`."""
         d = len(self.box)
         facets = np.zeros((2, d, d)) if self.boundary is None else self.boundary
         if len(facets) == 1:  # a program takes two at least; the same facet again, of no size
             facets = np.concatenate([facets, facets[:, :1].repeat(d, axis=1)])
-        return {
-            "use_boundary": np.array(self.boundary is not None),
-            "boundary": facets,
-            "curve": np.array(self.curve),
-        }
+        curve = {"curve": np.array(self.curve)} if measure and d > 1 else {}
+        return {"use_boundary": np.array(self.boundary is not None), **curve, "boundary": facets}
 
 
 class InputSpace:

@@ -46,8 +46,8 @@ class SampleInputs:
                 parts["bounds"] = one.box
             elif space.dim > 1:
                 parts["thin"] = np.array(one.thin)
-            if about["measure"]:
-                parts |= one.domain()
+            if about["measure"] and space.dim > 1:
+                parts |= one.domain(measure=True)
             found |= {f"{name}.{part}": array for part, array in parts.items()}
             if (latent := space.latent(one)) is not None:
                 latents[f"{name}.on_grid"] = latent

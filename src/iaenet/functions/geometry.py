@@ -128,9 +128,10 @@ def points_or_segments(
 
 
 def along_segments(ends: Tensor, bounds: Tensor) -> tuple[Tensor, Tensor]:
-    """Points `(k, d)` along segments with `ends (e, 2, d)` in the unit box of `bounds (d, 2)`, and their weights `(k,)`.
+    """Points `(k, d)` and weights `(k,)` along segments with `ends (e, 2, d)` in the unit box of `bounds (d, 2)`.
 
-    >>> points, weights = along_segments(torch.tensor([[[0.0, 0.0], [1.0, 0.0]]]), torch.tensor([[0.0, 3.0], [0.0, 1.0]]))
+    >>> ends, bounds = torch.tensor([[[0.0, 0.0], [1.0, 0.0]]]), torch.tensor([[0.0, 3.0], [0.0, 1.0]])
+    >>> points, weights = along_segments(ends, bounds)
     >>> points[:2, 0].tolist(), weights.sum().item()  # a segment of length 3 in a box of size 3
     ([0.0625, 0.1875], 1.0)
     """

@@ -139,10 +139,9 @@ class Projection:
         return eta * ((1 + 4 * self._squares(share)) / (1 + 4 * top**2)) ** self.order + FLOOR[d > 1]
 
     def thin_penalty(self, like: Tensor) -> Tensor:
-        """For functions on curves and surfaces, which it alone continues: `THIN ((1 + 4 |nu_k|^2) / (1 + 4 nu^2))^order`.
+        """`lambda_k = THIN ((1 + 4 |nu_k|^2) / (1 + 4 nu^2))^order`, on curves and surfaces, which it alone continues.
 
-        nu is the band's, whatever the points are, and there is no FLOOR: what is off the curve must not depend on how
-        many points there are on it.
+        nu is the band's, and there is no FLOOR: what is off the curve must not depend on the points on it.
         """
         return self.smoothing * THIN * ((1 + 4 * self._squares(like)) / (1 + 4 * self._band**2)) ** self.order
 

@@ -57,9 +57,9 @@ def write_playground(
     for i, one in enumerate(exhibits):
         if progress is not None:
             progress(i, len(exhibits))
-        presets = [preset(one.dataset, k) for k in range(min(samples, one.dataset.samples))]
         if isinstance(one.operator.network, SampleModel):
             raise InvalidInputError(f"{one.name}: a playground shows models of one function, not of several or numbers")
+        presets = [preset(one.dataset, k) for k in range(min(samples, one.dataset.samples))]
         program, portable = trace(one.operator)
         metadata = describe_model(one.operator, portable, one.certificate)
         with quiet():
