@@ -64,9 +64,11 @@ def lifted(i):
     return field(line), field(Discretization.uniform((8, 8), bounds=BOX))
 
 
+SMALL = {"name": "iaenet", "grid": 6, "width": 6, "blocks": 1, "branches": [], "post": 0}
 CASES = {
-    "mixed": (mixed, {"name": "iaenet", "grid": 9, "width": 6, "blocks": 1}),
-    "mixed, a head": (mixed, {"name": "iaenet", "grid": 9, "width": 6, "blocks": 1, "head": 8}),
+    "mixed": (mixed, SMALL),
+    "mixed, a head": (mixed, SMALL | {"head": 8}),
+    "mixed, as by default": (mixed, {"name": "iaenet", "grid": 9, "width": 6, "blocks": 1}),
     "mixed, fno": (mixed, {"name": "fno", "grid": 9, "width": 6, "modes": 3, "layers": 1}),
     "numbers": (numbers, {"name": "iaenet", "grid": 8, "width": 6, "blocks": 1}),
     "lifted": (lifted, {"name": "iaenet", "grid": 8, "width": 6, "blocks": 1}),
@@ -94,7 +96,7 @@ def apart(found, wanted):
     return np.linalg.norm(found - wanted) / np.linalg.norm(wanted - wanted.mean())
 
 
-OTHERS = [("mixed, a head", "onnx"), ("mixed, fno", "onnx")]
+OTHERS = [("mixed, as by default", "onnx"), ("mixed, a head", "onnx"), ("mixed, fno", "onnx")]
 OTHERS += [(case, kind) for case in ("numbers", "lifted") for kind in KINDS]
 SLOW = [pytest.param(each, marks=pytest.mark.slow) for each in OTHERS]
 
@@ -255,7 +257,8 @@ def test_without_pytorch_and_with_defaults(made, tmp_path):
     program = (
         "import sys, numpy, onnxruntime; "
         f"session = onnxruntime.InferenceSession({str(path)!r}, providers=['CPUExecutionProvider']); "
-        "print(session.run(['output'], {'query': numpy.ones((3, 2)), 'scalars': numpy.ones((1, 2), 'float32')})[0].shape)"
+        "feeds = {'query': numpy.ones((3, 2)), 'scalars': numpy.ones((1, 2), 'float32')}; "
+        "print(session.run(['output'], feeds)[0].shape, 'torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "(1, 3, 1)"
+    assert done.stdout.strip() == "(1, 3, 1) False"

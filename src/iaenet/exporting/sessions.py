@@ -86,8 +86,8 @@ def padded(feeds: Mapping[str, NDArray[Any]]) -> Arrays:
     """
     found = dict(feeds)
     for name, points in feeds.items():
-        prefix, _, part = name.rpartition("points")
-        if (lack := FEWEST - len(points)) > 0 and not part and (not prefix or prefix.endswith(".")):
+        prefix = name.removesuffix("points")
+        if prefix != name and (not prefix or prefix.endswith(".")) and (lack := FEWEST - len(points)) > 0:
             found[name] = np.concatenate([points, points[-1:].repeat(lack, axis=0)])
             values, weights = feeds[f"{prefix}values"], feeds[f"{prefix}weights"]
             found[f"{prefix}values"] = np.concatenate([values, values[:, -1:].repeat(lack, axis=1)], axis=1)
