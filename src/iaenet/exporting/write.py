@@ -84,7 +84,8 @@ def onnx_bytes(
     try:
         from onnx import numpy_helper
 
-        from iaenet.exporting.onnx_cholesky import TRANSLATIONS
+        from iaenet.exporting.onnx_cholesky import CHOLESKY
+        from iaenet.exporting.onnx_scalars import NUMBERS
     except ImportError as error:
         raise InvalidInputError(f"ONNX files need {error.name}: pip install 'iaenet[export]'") from None
     given = names_of(portable.example(batch=1))
@@ -92,7 +93,7 @@ def onnx_bytes(
         program,
         dynamo=True,
         opset_version=OPSET,
-        custom_translation_table=TRANSLATIONS,
+        custom_translation_table=CHOLESKY | NUMBERS,
         input_names=list(given),
         output_names=portable.outputs,
         verbose=False,
