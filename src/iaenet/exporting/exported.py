@@ -111,7 +111,7 @@ class Exported:
         feeds |= {"use_latent": np.array(False), "latent": space.empty_latent(len(one.values))}
         if meta["geometry"]:
             feeds |= one.domain("measure" in meta["geometry"])
-        asked = {"query": query}
+        asked: Arrays = {"query": query}
         if meta["head"] and at is None:
             asked |= {"near": np.arange(len(query))[:, None], "shares": np.ones((len(query), 1))}
         elif meta["head"]:

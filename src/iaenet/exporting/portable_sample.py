@@ -16,7 +16,7 @@ from iaenet.functions.geometry import measured, points_or_segments
 from iaenet.models.iae_net import IAENet
 from iaenet.models.operator import Operator
 from iaenet.models.point_model import PointModel
-from iaenet.models.sample_encoder import Constant, Projected, Transferred
+from iaenet.models.sample_encoder import Projected, Transferred
 from iaenet.models.sample_model import SampleModel
 
 Function = Mapping[str, Tensor]  # the inputs of one function: points, values, weights ...
@@ -83,13 +83,14 @@ class PortableSample(nn.Module):
         mean, std = self.get_buffer("input_mean"), self.get_buffer("input_std")
         parts, found = [], {}
         for (name, own), encoder in zip(self.channels.items(), self.encoders, strict=True):
-            if isinstance(encoder, Constant):
+            if isinstance(encoder, Projected | Transferred):
+                projected, measure = self._encoded(encoder, functions[name], bounds, mean[own], std[own])
+                parts.append(encoder.channels(projected, measure))
+                found[name] = projected * std[own] + mean[own]
+            else:
                 assert scalars is not None
-                parts.append(((scalars - mean[own]) / std[own])[:, None].expand(-1, encoder.size, -1))
-                continue
-            projected, measure = self._encoded(encoder, functions[name], bounds, mean[own], std[own])
-            parts.append(encoder.channels(projected, measure))
-            found[name] = projected * std[own] + mean[own]
+                numbers = (scalars - mean[own]) / std[own]
+                parts.append(numbers[:, None].expand(-1, self.get_buffer("nodes").shape[0], -1))
         a = torch.cat(parts, dim=-1)
         low, high = bounds.unbind(1)
         nodes, weights = self.get_buffer("nodes"), self.get_buffer("shares")
@@ -135,7 +136,7 @@ class PortableSample(nn.Module):
                     one |= {"use_boundary": torch.tensor(False), "curve": torch.tensor(False)}
                     one["boundary"] = torch.rand(6 + i, dim, dim, dtype=torch.float64)
             given[name] = one
-        found = {"functions": given, "query": torch.rand(m, d, dtype=torch.float64), "bounds": _unit_box(d)}
+        found: dict[str, Any] = {"functions": given, "query": torch.rand(m, d, dtype=torch.float64), "bounds": _unit_box(d)}
         if self.scalars:
             found["scalars"] = like.new_zeros(batch, len(self.scalars))
         return found | (example_taps(found["query"]) if self.head else {})
