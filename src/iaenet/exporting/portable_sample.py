@@ -1,6 +1,5 @@
 """A trained model of samples as a map between arrays in the data's units: what goes into a file."""
 
-import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -136,7 +135,11 @@ class PortableSample(nn.Module):
                     one |= {"use_boundary": torch.tensor(False), "curve": torch.tensor(False)}
                     one["boundary"] = torch.rand(6 + i, dim, dim, dtype=torch.float64)
             given[name] = one
-        found: dict[str, Any] = {"functions": given, "query": torch.rand(m, d, dtype=torch.float64), "bounds": _unit_box(d)}
+        found: dict[str, Any] = {
+            "functions": given,
+            "query": torch.rand(m, d, dtype=torch.float64),
+            "bounds": _unit_box(d),
+        }
         if self.scalars:
             found["scalars"] = like.new_zeros(batch, len(self.scalars))
         return found | (example_taps(found["query"]) if self.head else {})
@@ -153,10 +156,8 @@ class PortableSample(nn.Module):
 
     def describe(self, operator: Operator) -> dict[str, Any]:
         """The functions and numbers of a sample, as JSON."""
-        inputs = channels_of(operator, "inputs")
-        known = (operator.metadata.get("sample") or {}).get("functions") or {
-            ONE: operator.metadata.get("trained") or {}
-        }
+        metadata, inputs = operator.metadata, channels_of(operator, "inputs")
+        known = metadata["sample"]["functions"] if "sample" in metadata else {ONE: metadata.get("trained")}
         functions = {}
         for name, encoder in self.functions.items():
             trained, dim = known.get(name) or {}, len(encoder.latent.shape)
@@ -170,13 +171,11 @@ class PortableSample(nn.Module):
                 "measure": isinstance(encoder, Projected) and encoder.measure > 0,
                 "trained": trained,
             }
-        there = [one["bounds"] for one in functions.values() if not one["own_space"]]
-        there += [
-            (operator.metadata.get("targets") or {}).get(
-                "bounds", _unit_box(self.get_buffer("nodes").shape[1]).tolist()
-            )
-        ]
-        return {"functions": functions, "scalars": list(self.scalars), "bounds": there[0]}
+        space: dict[str, Any] = {"bounds": [[0.0, 1.0]] * self.get_buffer("nodes").shape[1]} | metadata.get(
+            "targets", {}
+        )
+        there = [one for one in functions.values() if not one["own_space"]] or [space]
+        return {"functions": functions, "scalars": list(self.scalars), "bounds": there[0]["bounds"]}
 
 
 def names_of(example: Mapping[str, Any]) -> dict[str, Tensor]:
@@ -186,10 +185,8 @@ def names_of(example: Mapping[str, Any]) -> dict[str, Tensor]:
     ['f.points', 'f.values', 'query']
     """
     functions = example.get("functions", {})
-    flat = itertools.chain.from_iterable(
-        ((f"{name}.{part}", tensor) for part, tensor in one.items()) for name, one in functions.items()
-    )
-    return dict(flat) | {name: tensor for name, tensor in example.items() if name != "functions"}
+    flat = {f"{name}.{part}": tensor for name, one in functions.items() for part, tensor in one.items()}
+    return flat | {name: tensor for name, tensor in example.items() if name != "functions"}
 
 
 def _unit_box(dim: int) -> Tensor:
