@@ -50,6 +50,7 @@ def test_what_is_no_run_is_refused(tmp_path, capsys):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # PyTorch's own, as it compiles
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # and at a break
 @pytest.mark.skipif(not (shutil.which("g++") or shutil.which("c++")), reason="needs a C++ compiler")
 def test_a_compiled_training_through_every_command(folder, capsys, tmp_path):
     """It trains the network that one without `--compile` does, up to rounding, and its run is as any other."""
