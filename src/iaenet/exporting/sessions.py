@@ -67,7 +67,7 @@ def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
     >>> nested({"query": 1, "f.points": 2, "f.values": 3})
     {'query': 1, 'functions': {'f': {'points': 2, 'values': 3}}}
     """
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"functions": {}} if "scalars" in flat else {}  # a sample, if only of numbers
     for name, each in flat.items():
         function, dot, part = name.rpartition(".")
         if dot:
