@@ -1,11 +1,13 @@
 """Exported models beside PyTorch: agreement on random discretizations, size of the file, and speed.
 
-    python -m benchmarks.exported [--models line,square,cube,mesh] [--to onnx] [--count 50] [--most 100000]
+    python -m benchmarks.exported [--models line,square,cube,mesh,samples] [--to onnx] [--count 50] [--most 100000]
 
 Models as `iaenet train` makes them, trained for `--epochs` on data that are generated first: Burgers' equation on a
 line, Darcy flow in a square, heat in a cube, a plate with a hole on meshes (with a head, and told of the domain by
 measure and distance). Then random points, 10 to 10^5 of them, for the mesh triangles around an elliptic hole that is
-new each time; every second time the output is asked for at random query points, else at the points themselves.
+new each time; every second time the output is asked for at random query points, else at the points themselves. Samples
+are boundary values, a source and a number; both functions are on as many random points, the boundary values on the
+sides of the square, and answers include the weights of these points, which must be found first.
 Differences are relative L2 of the output without its mean. Seed 0, one thread.
 """
 
@@ -28,6 +30,7 @@ DATA = {
     "square": "darcy --resolutions 43 --samples 60",
     "cube": "heat --resolutions 12 --samples 24",
     "mesh": "plate --resolutions 450 --samples 60",
+    "samples": "screened-poisson --resolutions 12 --samples 60",
 }
 
 
@@ -45,7 +48,10 @@ def main(names: list[str], to: str, count: int, most: int, epochs: int) -> None:
         worst, times = 0.0, np.zeros(2)
         rng = np.random.default_rng(0)
         for i, n in enumerate(np.geomspace(10, most, count).astype(int)):
-            difference, taken = compared(operator, exported, name, int(n), i % 2 == 1, rng)
+            if name == "samples":
+                difference, taken = compared_samples(operator, exported, int(n), i % 2 == 1, rng)
+            else:
+                difference, taken = compared(operator, exported, name, int(n), i % 2 == 1, rng)
             worst, times = max(worst, difference), times + taken
         print(f"{name:<8}{worst:>20.1e}{size:>8.1f}{seconds:>11.0f}{times[0]:>16.1f} /{times[1]:>9.1f}", flush=True)
 
@@ -77,7 +83,31 @@ def compared(operator, exported, name: str, n: int, elsewhere: bool, rng: np.ran
     # Weights of points are part of the discretization, which is made before in both cases.
     found = exported(x, values, query, weights=None if cells is not None else where.weights, cells=cells)
     taken = np.array([middle - begin, time.perf_counter() - middle])
-    return float(np.linalg.norm(found - wanted) / np.linalg.norm(wanted - wanted.mean(axis=0))), taken
+    return relative(found, wanted), taken
+
+
+def compared_samples(operator, exported, n: int, elsewhere: bool, rng: np.random.Generator):
+    """The same for boundary values, a source and a number, each function on new points."""
+    t = rng.random(n)[:, None]
+    edge = np.clip(np.abs((4 * t + [1, 0]) % 4 - 2) - 0.5, 0, 1)  # once around the square
+    inside = rng.random((n, 2))
+    g, f = np.sin(3 * edge[:, :1] + edge[:, 1:]), np.cos(5 * inside.sum(axis=1, keepdims=True))
+    kappa, query = float(1 + 10 * rng.random()), rng.random((n, 2)) if elsewhere else inside
+    begin = time.perf_counter()
+    functions = {
+        name: Field(Discretization.points(x), torch.from_numpy(values).float())
+        for name, x, values in (("boundary", edge, g), ("source", inside, f))
+    }
+    at = Discretization.points(query, rule="monte-carlo")
+    wanted = operator.predict(iaenet.Sample(functions, {"kappa": kappa}), at).values.numpy()
+    middle = time.perf_counter()
+    found = exported({"boundary": (edge, g), "source": (inside, f), "kappa": kappa}, at=query)
+    return relative(found, wanted), np.array([middle - begin, time.perf_counter() - middle])
+
+
+def relative(found: np.ndarray, wanted: np.ndarray) -> float:
+    """Relative L2 of the output without its mean."""
+    return float(np.linalg.norm(found - wanted) / np.linalg.norm(wanted - wanted.mean(axis=0)))
 
 
 def places(name: str, n: int, dim: int, options: dict, rng: np.random.Generator):

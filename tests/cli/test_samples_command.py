@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from examples import samples
-from iaenet import Field, Sample, load, relative_l2
+from iaenet import Discretization, Field, Sample, load, load_exported, relative_l2
 from iaenet.cli.main import main
 from iaenet.data.problems.screened_poisson import ScreenedPoisson, _sample
 from iaenet.functions.resample import permuted
@@ -64,6 +64,36 @@ def test_certify_reports_samples(folder, capsys):
     text = capsys.readouterr().out
     assert "permuted points" in text
     assert "9/10 of the points" in text
+
+
+@pytest.mark.parametrize("kind", [pytest.param("onnx", marks=pytest.mark.slow), "torch"])
+def test_export(folder, tmp_path, kind):
+    """The file agrees with the run on other points of each function, wherever the output is asked for."""
+    path = tmp_path / ("model.onnx" if kind == "onnx" else "model.pt2")
+    assert main(["export", str(folder / "run"), "--to", kind, "--out", str(path)]) == 0
+    exported, model = load_exported(path, threads=1), load(folder / "run")
+    assert exported.metadata["functions"]["boundary"]["inputs"] == [{"name": "g", "unit": "1"}]
+    box = exported.metadata["bounds"]
+    for seed, size in enumerate((6, 15, 40)):
+        rng = np.random.default_rng(seed)
+        t, edge, inside = rng.random(4 * size + 20), np.zeros((4 * size + 20, 2)), rng.random((size**2, 2))
+        edge[:, 0] = np.clip(np.abs((4 * t + 1) % 4 - 2) - 0.5, 0, 1)  # once around the square
+        edge[:, 1] = np.clip(np.abs((4 * t) % 4 - 2) - 0.5, 0, 1)
+        g, f, query = np.sin(3 * edge[:, :1]), np.cos(4 * inside[:, 1:]), rng.random((70, 2))
+        on, where = (Discretization.points(x, bounds=box) for x in (edge, inside))
+        at = Discretization.points(query, bounds=box, rule="monte-carlo")
+        functions = {
+            name: Field(x, torch.from_numpy(v).float()) for name, x, v in (("boundary", on, g), ("source", where, f))
+        }
+        wanted = model.predict(Sample(functions, {"kappa": 3.0 + seed}), at).values.numpy()
+        given = {"boundary": (edge, g), "source": (inside, f), "kappa": 3.0 + seed}
+        found = exported(given, at=query)
+        assert np.linalg.norm(found - wanted) < 1e-5 * np.linalg.norm(wanted)
+
+
+def test_a_playground_shows_one_function(folder, capsys):
+    assert main(["play", str(folder / "run")]) == 2
+    assert "models of one function" in capsys.readouterr().err
 
 
 def test_numbers_to_a_function_by_the_command_line(folder, tmp_path, capsys):

@@ -7,6 +7,7 @@ from scipy.spatial import Delaunay
 
 import iaenet
 from iaenet import Discretization, Field, Head, IAENet, InvalidInputError, PointIAE
+from iaenet.data.problems.bodies import icosphere
 from iaenet.exporting import exported as running
 from iaenet.functions.given_boundary import with_boundary
 from iaenet.functions.normalizer import Normalizer
@@ -110,11 +111,58 @@ def test_some_query_points_at_a_time(made, monkeypatch):
         monkeypatch.undo()
 
 
-def test_a_curve_has_no_inside(made):
+def on_curve(n, dim, seed=0):
+    """A closed curve around the middle of the box, in space not in a plane: points in random order, segments."""
+    low, high = np.array(BOUNDS[dim]).T
+    angle = np.sort(2 * np.pi * np.random.default_rng(seed).random(n))
+    x = 0.5 + 0.35 * np.stack([np.cos(angle), np.sin(angle), 0.5 * np.sin(3 * angle)][:dim], axis=1)
+    order = np.random.default_rng(seed).permutation(n)
+    place = np.argsort(order)
+    return low + (high - low) * x[order], np.stack([place, np.roll(place, -1)], axis=1)
+
+
+@pytest.mark.parametrize("n", [30, 300])
+def test_on_a_curve(made, n):
+    """Segments with a direction in the plane, without an inside in space; at their points and at others."""
+    dim, model, exported = made
+    x, cells = on_curve(n, dim)
+    field = Field(Discretization.mesh(x, cells, bounds=BOUNDS[dim]), torch.from_numpy(waves(x)).float())
+    y = ring(41, dim, seed=1)[0]
+    at = Discretization.points(y, bounds=BOUNDS[dim], rule="monte-carlo")
+    wanted = model.predict(field).values.numpy()
+    assert apart(exported(x, waves(x), cells=cells), wanted) < 1e-5
+    assert apart(exported(x, waves(x), y, cells=cells), model.predict(field, at).values.numpy()) < 1e-5
+    area = exported(x, waves(x), weights=np.full(n, 1 / n))  # the network is told of a curve
+    assert apart(area, wanted) > 1e-3
+
+
+def test_on_a_curve_that_is_found(made):
+    """Points in the plane without cells."""
+    dim, model, exported = made
+    if dim == 3:
+        pytest.skip("in the plane alone")
+    x, _ = on_curve(100, dim)
+    where = Discretization.points(x, bounds=BOUNDS[dim])
+    assert where.domain.startswith("a curve")
+    wanted = model.predict(Field(where, torch.from_numpy(waves(x)).float())).values.numpy()
+    assert apart(exported(x, waves(x)), wanted) < 1e-5
+
+
+def test_on_a_surface(made):
+    dim, model, exported = made
+    if dim == 2:
+        pytest.skip("there is none")
+    sphere, cells = icosphere(162)
+    x = 0.5 + 0.3 * sphere * [1.0, 0.8, 1.2]
+    field = Field(Discretization.mesh(x, cells, bounds=BOUNDS[dim]), torch.from_numpy(waves(x)).float())
+    assert apart(exported(x, waves(x), cells=cells), model.predict(field).values.numpy()) < 1e-5
+
+
+def test_a_curve_is_its_own_boundary(made):
     dim, _, exported = made
-    x, _ = ring(20, dim)
-    with pytest.raises(InvalidInputError, match="not of curves"):
-        exported(x, waves(x), cells=np.array([[0, 1], [1, 2]]))
+    x, cells = on_curve(30, dim)
+    with pytest.raises(InvalidInputError, match="its own boundary"):
+        exported(x, waves(x), cells=cells, boundary=(x, cells))
 
 
 @pytest.mark.parametrize("case", ["as for meshes", *OTHERS])
@@ -130,3 +178,7 @@ def test_as_a_program_of_pytorch(case, tmp_path):
         assert apart(exported(x, waves(x), cells=cells), model.predict(field).values.numpy()) < 1e-5
         wanted = model.predict(Field(Discretization.points(x, bounds=BOUNDS[dim]), field.values)).values.numpy()
         assert apart(exported(x, waves(x)), wanted) < 1e-5
+        np.testing.assert_allclose(exported(x, waves(x), x[:1]), wanted[:1], rtol=1e-4, atol=1e-5)  # one query point
+        x, cells = on_curve(n + 20, dim)
+        field = Field(Discretization.mesh(x, cells, bounds=BOUNDS[dim]), torch.from_numpy(waves(x)).float())
+        assert apart(exported(x, waves(x), cells=cells), model.predict(field).values.numpy()) < 1e-5

@@ -2,32 +2,22 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iaenet.errors import CorruptFileError, InvalidInputError
-from iaenet.functions.axis_arrays import AxisRule, is_regular
-from iaenet.functions.facets import boundary_facets
-from iaenet.functions.point_checks import (
-    check_inside,
-    checked_axes,
-    checked_box,
-    checked_cells,
-    checked_weights,
-    finite_numbers,
-)
-from iaenet.functions.point_weights import point_weights
-from iaenet.functions.quadrature import Array, Index, lumped_mass, trapezoid
-from iaenet.functions.taps import grid_taps, simplex_taps
+from iaenet.errors import InvalidInputError
+from iaenet.exporting.input_space import GivenFunction, InputSpace
+from iaenet.exporting.sample_inputs import SampleInputs
+from iaenet.exporting.sessions import FEWEST, Arrays, Run, onnx_session, padded, torch_program
+from iaenet.functions.axis_arrays import AxisRule
 
-Run = Callable[[Mapping[str, Any]], Sequence[Any]]
-AXIS = 2**14  # points along an axis up to which a matrix is made for it
-LEAST = 4  # points that a file takes at least
 PIECE = 2**25  # numbers of an intermediate: query points times nodes of the latent grid
+FORMATS = (2,)  # of the metadata
+ONE = "input"  # the name of a function that has none, in files of samples
 
 
 def load_exported(path: str | os.PathLike[str], *, threads: int | None = None) -> "Exported":
@@ -37,13 +27,16 @@ def load_exported(path: str | os.PathLike[str], *, threads: int | None = None) -
     """
     if not Path(path).is_file():
         raise InvalidInputError(f"{path}: there is no such file; `iaenet export` makes one")
-    run, text = (_torch_program if Path(path).suffix == ".pt2" else _onnx_session)(path, threads)
+    run, text = (torch_program if Path(path).suffix == ".pt2" else onnx_session)(path, threads)
     try:
         metadata = json.loads(text or "")
     except ValueError:
         raise InvalidInputError(f"{path} was not written by `iaenet export`") from None
-    if metadata.get("format") != 1:
-        raise InvalidInputError(f"{path} was written by iaenet {metadata.get('version')}; use that version")
+    if metadata.get("format") not in FORMATS:
+        raise InvalidInputError(
+            f"{path} was written by iaenet {metadata.get('version')} in another format: export the model again, or use "
+            "that version"
+        )
     return Exported(run, metadata)
 
 
@@ -52,19 +45,22 @@ class Exported:
 
     `model(points, values)` -> values at the same points, `model(points, values, at)` at others. `points` are an array
     `(n, d)`, or a tuple of d axes, a tensor grid; `values (n, c)`, or `(b, n, c)` for b functions.
+
+    A model of samples takes them as a mapping: `model({"g": (points, values), "T": 0.5}, at=query)`. A function that
+    needs more than points and values is a mapping, too: `{"points": ..., "values": ..., "cells": ...}`.
     """
 
     def __init__(self, run: Run, metadata: dict[str, Any]) -> None:
         self._run = run
         self.metadata = metadata
-        self._periodic = tuple(metadata["periodic"])
-        self._rule = AxisRule(**metadata["projection"])
-        self._dtype = np.dtype(metadata["precision"])
+        rule = AxisRule(**metadata["projection"])
+        self._space = InputSpace(metadata, rule, metadata["precision"])
+        self._samples = SampleInputs(metadata, rule) if "functions" in metadata else None
 
     def __call__(
         self,
         points: Any,
-        values: ArrayLike,
+        values: ArrayLike | None = None,
         at: Any = None,
         *,
         weights: ArrayLike | None = None,
@@ -76,190 +72,87 @@ class Exported:
         """Values of the output at the points `at`, the input's own by default: `(m, c')` or `(b, m, c')`.
 
         Args:
-            points: an array `(n, d)`, or a tuple of d axes.
+            points: an array `(n, d)`, or a tuple of d axes; or a sample, a mapping of names to functions and numbers.
             values: `(n, c)` or `(b, n, c)`, the points of a tensor grid in C order.
-            at: query points, in the same forms.
+            at: query points, in the same forms. Default: the input's own, of a sample those of its first function.
             weights: `(n,)` of the points. Default: sizes of their cells, as `Discretization.points` has them.
-            cells: simplices `(e, d + 1)` of a mesh, which give the weights and the boundary.
+            cells: simplices `(e, k + 1)` of a mesh, which give the weights and the boundary.
             boundary: corners `(v, d)` and facets `(f, d)` of the domain's boundary, the domain on their left, as
                 `Discretization.boundary` has them. Default: that of the cells. Only networks that are told of the
                 domain (`metadata["geometry"]`) look at it.
-            bounds: `(d, 2)`, the box of the domain. Default: the one trained on.
+            bounds: `(d, 2)`, the box of the domain, for samples that of the output. Default: the one trained on.
             domain: "auto" finds which part of the box scattered points fill, "box" takes all of it.
         """
-        box, _ = checked_box(len(self._periodic), self.metadata["bounds"] if bounds is None else bounds, self._periodic)
-        axes, array = self._places(points, box, "points")
-        given, batched = self._values(values, len(array))
-        _, query = (axes, array) if at is None else self._places(at, box, "at")
-        share, simplices = self._weights(axes, array, box, weights, cells, domain)
-        feeds = {"points": array, "values": given, "weights": share, "bounds": box}
-        if self.metadata["geometry"]:
-            feeds |= self._domain(array, box, simplices, boundary)
-        taps = self._taps(axes, array, query, box, own=at is None) if self.metadata["head"] else {}
-        # The measure of a mesh is that within its boundary, any other the sum over the points.
-        of_points = "measure" in self.metadata["geometry"] and (cells is None or weights is not None or bool(boundary))
-        few = not (self.metadata["kernels"] or of_points)
-        output = self._pieces(feeds, {"query": query, **taps}, self._latent(axes, array, box, given), few)
+        own = {"weights": weights, "cells": cells}
+        if self._samples is not None:
+            if values is not None:
+                points = {ONE: {"points": points, "values": values, **own, "domain": domain}}
+            elif weights is not None or cells is not None:
+                raise InvalidInputError("weights and cells of a sample stand with its functions")
+            if not isinstance(points, Mapping) or boundary is not None:
+                raise InvalidInputError(f"the model takes a sample, a mapping of {', '.join(self._samples.about)} ...")
+            return self._of_sample(self._samples, points, at, bounds)
+        if isinstance(points, Mapping) or values is None:
+            raise InvalidInputError("the model takes one function: model(points, values)")
+        one = self._space.function(points, values, **own, boundary=boundary, bounds=bounds, domain=domain)
+        return self._of_function(one, at, measure=cells is None or weights is not None or bool(boundary))
+
+    def _of_sample(self, inputs: SampleInputs, given: Mapping[str, Any], at: Any, bounds: Any) -> NDArray[Any]:
+        feeds, asked, latents, batched = inputs.feeds(given, at, bounds)
+        count = len(next(iter(feeds[name] for name in feeds if name == "scalars" or name.endswith(".values"))))
+        output = self._pieces(asked, count, latents, lambda some, known: inputs.reuse(feeds, known) | some)
         return output if batched else output[0]
 
-    def _pieces(
-        self, feeds: dict[str, Any], asked: dict[str, NDArray[Any]], latent: NDArray[Any] | None, few: bool
-    ) -> NDArray[Any]:
-        """The output at some query points at a time; what is projected once is not projected again.
+    def _of_function(self, one: GivenFunction, at: Any, measure: bool) -> NDArray[Any]:
+        """The output for one function; `measure` says that the measure of its domain is a sum over its points."""
+        space, meta = self._space, self.metadata
+        query = one.points if at is None else space.places(at, one.box, "at")[1]
+        feeds = {"points": one.points, "values": one.values, "weights": one.weights, "bounds": one.box}
+        feeds |= {"use_latent": np.array(False), "latent": space.empty_latent(len(one.values))}
+        if meta["geometry"]:
+            feeds |= one.domain("measure" in meta["geometry"])
+        asked: Arrays = {"query": query}
+        if meta["head"] and at is None:
+            asked |= {"near": np.arange(len(query))[:, None], "shares": np.ones((len(query), 1))}
+        elif meta["head"]:
+            asked |= space.taps(one.axes, one.points, query, one.box)
+        # The measure of a mesh is that within its boundary or along its curves, any other the sum over the points.
+        sums = "measure" in meta["geometry"] and (measure or (one.thin and not one.curve))
+        few = not (meta["kernels"] or sums)
 
-        few: whether the points that no query point is interpolated from can be left out then.
-        """
-        values, query = feeds["values"], asked["query"]
-        size, parts = int(np.prod(self.metadata["latent_grid"])), []
-        step = max(2, PIECE // (size * len(values)))
-        for start in range(0, len(query), step):
+        def inputs(some: Arrays, known: Arrays) -> Arrays:
+            if not known:
+                return feeds | some
+            found = _needed(feeds, some) if few else feeds | some
+            return found | {"use_latent": np.array(True), "latent": known["on_grid"]}
+
+        latent = space.latent(one)
+        output = self._pieces(asked, len(one.values), {} if latent is None else {"on_grid": latent}, inputs)
+        return output if one.batched else output[0]
+
+    def _pieces(
+        self, asked: Arrays, count: int, latents: Arrays, inputs: Callable[[Arrays, Arrays], Arrays]
+    ) -> NDArray[Any]:
+        """The output at some query points at a time; what is projected once is not projected again."""
+        m, parts = len(asked["query"]), []
+        step = max(2, PIECE // (int(np.prod(self.metadata["latent_grid"])) * count))
+        for start in range(0, m, step):
             some = {name: each[start : start + step] for name, each in asked.items()}
-            use = latent is not None
-            on_grid = np.zeros((len(values), size, values.shape[2]), self._dtype) if latent is None else latent
-            some = self._needed(feeds, some) if use and few else feeds | some
-            found, latent = self._run({**some, "use_latent": np.array(use), "latent": on_grid})
-            parts.append(found)
+            latents = self._run(padded(inputs(some, latents)))
+            parts.append(latents.pop("output")[:, : len(some["query"])])
         return np.concatenate(parts, axis=1)
 
-    def _needed(self, feeds: dict[str, Any], some: dict[str, NDArray[Any]]) -> dict[str, Any]:
-        """All inputs, without the points that no query point is interpolated from; weights add up to what they did."""
-        near = some.get("near", np.zeros(0, np.int64))
-        least = np.arange(min(LEAST, len(feeds["points"])))
-        kept, place = np.unique(np.concatenate([least, near.ravel()]), return_inverse=True)
-        weights = feeds["weights"][kept]
-        found = feeds | some
-        found["points"] = feeds["points"][kept]
-        found["values"] = np.ascontiguousarray(feeds["values"][:, kept])
-        found["weights"] = weights * (feeds["weights"].sum() / weights.sum())
-        if "near" in some:
-            found["near"] = place.reshape(-1)[len(least) :].reshape(near.shape)
-        return found
 
-    def _places(self, given: Any, box: Array, name: str) -> tuple[list[Array] | None, Array]:
-        """The axes of a tensor grid, if it is one, and all points `(n, d)`."""
-        d = len(self._periodic)
-        if isinstance(given, tuple):
-            if len(given) != d:
-                raise InvalidInputError(f"{name}: {len(given)} axes, but the model was trained in {d}-D")
-            axes, _, _ = checked_axes(given, box, self._periodic)
-            return axes, np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d)
-        array = finite_numbers(given, name, ndim=2)
-        if array.shape[1] != d:
-            raise InvalidInputError(f"{name} in {array.shape[1]}-D, but the model was trained in {d}-D")
-        check_inside(array, box, name)
-        return None, array
-
-    def _values(self, values: ArrayLike, n: int) -> tuple[NDArray[Any], bool]:
-        batched = np.ndim(values) == 3
-        array = finite_numbers(values, "values", ndim=3 if batched else 2)
-        wanted = self.metadata["inputs"]
-        if array.shape[-2:] != (n, len(wanted)):
-            names = ", ".join(channel["name"] for channel in wanted)
-            raise InvalidInputError(
-                f"values must have shape (n, c) or (b, n, c) with n = {n} points and c = {len(wanted)} channels "
-                f"({names}), got {array.shape}"
-            )
-        return np.ascontiguousarray(array if batched else array[None], dtype=self._dtype), batched
-
-    def _weights(
-        self, axes: list[Array] | None, array: Array, box: Array, weights: Any, cells: Any, domain: str
-    ) -> tuple[Array, Index | None]:
-        """Weights of the points, and the simplices of their domain, if it has any."""
-        if cells is not None:
-            simplices = checked_cells(cells, *array.shape)
-            return lumped_mass(array, simplices) if weights is None else checked_weights(weights, len(array)), simplices
-        if weights is None and axes is not None:
-            found = np.ones(())
-            for axis, (low, high), wraps in zip(axes, box, self._periodic, strict=True):
-                found = np.multiply.outer(found, trapezoid(axis, low, high, wraps))
-            return np.asarray(found.ravel()), None
-        share, _, found_cells, _ = point_weights(array, box, self._periodic, weights, "cells", domain)
-        return share, found_cells
-
-    def _domain(
-        self, array: Array, box: Array, cells: Index | None, given: tuple[ArrayLike, ArrayLike] | None
-    ) -> dict[str, Any]:
-        """The corners of the boundary's facets, `(f, d, d)`, for networks that are told of the domain."""
-        d = len(box)
-        if given is None and cells is None:
-            return {"use_boundary": np.array(False), "boundary": np.zeros((2, d, d))}
-        if given is not None:
-            corners = finite_numbers(given[0], "corners of the boundary", ndim=2)
-            facets = checked_cells(given[1], len(corners), d)
-        elif cells is not None:
-            low, high = box.T
-            corners, facets = array, boundary_facets((array - low) / (high - low), cells)
-        if facets.shape[1] != d or (cells is not None and cells.shape[1] != d + 1):
-            raise InvalidInputError(
-                f"an exported model is told of domains with an inside, of cells with {d + 1} corners and facets with "
-                f"{d}, not of curves or surfaces; use iaenet.load"
-            )
-        return {"use_boundary": np.array(True), "boundary": corners[facets]}
-
-    def _latent(self, axes: list[Array] | None, array: Array, box: Array, values: NDArray[Any]) -> NDArray[Any] | None:
-        """E of functions on a tensor grid, axis by axis; None for points, whose projection is in the file."""
-        if axes is None and len(self._periodic) == 1:
-            axes = [array[:, 0]]
-        if axes is None or max(map(len, axes)) > AXIS:
-            return None
-        shape = self.metadata["latent_grid"]
-        unit = [(axis - low) / (high - low) for axis, (low, high) in zip(axes, box, strict=True)]
-        if len(axes) == 1 and not (len(unit[0]) <= shape[0] and is_regular(np.sort(unit[0]), self._periodic[0])):
-            return None
-        found = values.astype(np.float64).reshape(len(values), *map(len, unit), -1)
-        for i, (x, size, wraps) in enumerate(zip(unit, shape, self._periodic, strict=True)):
-            matrix = self._rule.encoder(x, trapezoid(x, 0.0, 1.0, wraps), size, wraps)
-            found = np.moveaxis(np.tensordot(matrix, found, axes=(1, i + 1)), 0, i + 1)
-        return np.ascontiguousarray(found.reshape(len(values), -1, values.shape[2]), dtype=self._dtype)
-
-    def _taps(
-        self, axes: list[Array] | None, array: Array, query: Array, box: Array, own: bool
-    ) -> dict[str, NDArray[Any]]:
-        if own:
-            return {"near": np.arange(len(array))[:, None], "shares": np.ones((len(array), 1))}
-        if axes is None and len(self._periodic) == 1:
-            axes = [array[:, 0]]
-        if axes is not None:
-            near, shares = grid_taps(axes, query, box, self._periodic)
-        else:
-            near, shares, _ = simplex_taps(array, query, box, self._periodic)
-        return {"near": near, "shares": shares}
-
-
-def _onnx_session(path: str | os.PathLike[str], threads: int | None) -> tuple[Run, str | None]:
-    try:
-        import onnxruntime
-    except ImportError:
-        raise InvalidInputError(f"{path}: needs ONNX Runtime: pip install onnxruntime") from None
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    if threads is not None:
-        options.intra_op_num_threads = threads
-    try:
-        session = onnxruntime.InferenceSession(os.fspath(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # one of ONNX Runtime's own, which have no common class
-        raise CorruptFileError(f"{path}: {str(error).splitlines()[0]}") from None
-    names = [one.name for one in (*session.get_inputs(), *session.get_overridable_initializers())]
-
-    def run(feeds: Mapping[str, Any]) -> Sequence[Any]:
-        found: Sequence[Any] = session.run(["output", "on_grid"], {name: feeds[name] for name in names})
-        return found
-
-    return run, session.get_modelmeta().custom_metadata_map.get("iaenet")
-
-
-def _torch_program(path: str | os.PathLike[str], threads: int | None) -> tuple[Run, str | None]:  # noqa: ARG001
-    import torch
-
-    extra = {"iaenet.json": ""}
-    try:
-        module = torch.export.load(os.fspath(path), extra_files=extra).module()
-    except Exception as error:
-        raise CorruptFileError(f"{path}: {str(error).splitlines()[0]}") from None
-
-    def run(feeds: Mapping[str, Any]) -> Sequence[Any]:
-        with torch.no_grad():
-            found = module(**{name: torch.from_numpy(np.ascontiguousarray(each)) for name, each in feeds.items()})
-        return [each.numpy() for each in found]
-
-    return run, extra["iaenet.json"]
+def _needed(feeds: Arrays, some: Arrays) -> Arrays:
+    """All inputs, without the points that no query point is interpolated from; weights add up to what they did."""
+    near = some.get("near", np.zeros(0, np.int64))
+    least = np.arange(min(FEWEST, len(feeds["points"])))
+    kept, place = np.unique(np.concatenate([least, near.ravel()]), return_inverse=True)
+    weights = feeds["weights"][kept]
+    found = feeds | some
+    found["points"] = feeds["points"][kept]
+    found["values"] = np.ascontiguousarray(feeds["values"][:, kept])
+    found["weights"] = weights * (feeds["weights"].sum() / weights.sum())
+    if "near" in some:
+        found["near"] = place.reshape(-1)[len(least) :].reshape(near.shape)
+    return found

@@ -73,7 +73,7 @@ def _cholesky_solve(right: Any, inverse: Any, upper: bool = False) -> Any:  # no
 
 
 # What `torch.onnx.export` is to write for operators of PyTorch that ONNX does not have.
-TRANSLATIONS: dict[Callable[..., Any], Callable[..., Any]] = {
+CHOLESKY: dict[Callable[..., Any], Callable[..., Any]] = {
     torch.ops.aten.linalg_cholesky_ex.default: _cholesky_ex,
     torch.ops.aten.cholesky_solve.default: _cholesky_solve,
 }

@@ -10,24 +10,25 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from torch.export import Dim, ExportedProgram
+from torch.export import ExportedProgram
 
 import iaenet
 from iaenet.data.atomic import replacing
 from iaenet.data.streams import Disk
 from iaenet.errors import InvalidInputError
 from iaenet.evaluation.input_checks import channels_of
-from iaenet.exporting.portable import OF_DOMAIN, OUTPUTS, Portable, projection_numbers
+from iaenet.exporting.portable import OPTIONAL, Portable, projection_numbers
+from iaenet.exporting.portable_sample import PortableSample, names_of
 from iaenet.models.operator import Operator
 from iaenet.models.registry import name_of
+from iaenet.models.sample_model import SampleModel
 from iaenet.training.fit import load
 from iaenet.training.run_folder import RunFolder
 
 Kind = Literal["onnx", "torch"]
 SUFFIXES = {"onnx": ".onnx", "torch": ".pt2"}
-FORMAT = 1  # of the metadata
+FORMAT = 2  # of the metadata
 OPSET = 18
-MOST = 10**9  # points
 
 
 def export(
@@ -55,72 +56,64 @@ def export(
         raise InvalidInputError("give the path of the file to write: this model has no run folder")
     target = Path(path) if path is not None else Path(folder or ".", f"model{SUFFIXES[to]}")
     program, portable = trace(operator)
-    text = json.dumps(describe_model(operator, portable, certificate))
+    metadata = describe_model(operator, portable, certificate)
     with replacing(target) as beside, quiet():
         if to == "torch":
             with Disk(beside) as file:
-                torch.export.save(program, file, extra_files={"iaenet.json": text})
+                torch.export.save(program, file, extra_files={"iaenet.json": json.dumps(metadata)})
         else:
-            beside.write_bytes(onnx_bytes(program, portable, operator, text))
+            beside.write_bytes(onnx_bytes(program, portable, metadata))
     return target
 
 
-def trace(operator: Operator) -> tuple[ExportedProgram, Portable]:
+def trace(operator: Operator) -> tuple[ExportedProgram, Portable | PortableSample]:
     """The model as a program, with free numbers of points, query points and functions."""
-    portable = Portable(operator).cpu().eval()
-    n, m, b, t = Dim("n", min=4, max=MOST), Dim("m", min=2, max=MOST), Dim("b", max=MOST), Dim("t", max=MOST)
-    free: dict[str, dict[int, Any]] = {
-        "points": {0: n},
-        "values": {0: b, 1: n},
-        "query": {0: m},
-        "weights": {0: n},
-        "bounds": {},
-        "use_latent": {},
-        "latent": {0: b},
-        "near": {0: m, 1: t},
-        "shares": {0: m, 1: t},
-        "use_boundary": {},
-        "boundary": {0: Dim("f", min=2, max=MOST)},
-    }
-    shapes = {name: free[name] for name in portable.names}
+    kind = PortableSample if isinstance(operator.network, SampleModel) else Portable
+    portable = kind(operator).cpu().eval()
     with quiet():
-        given = dict(zip(portable.names, portable.example(), strict=True))
-        return torch.export.export(portable, (), given, dynamic_shapes=shapes), portable
+        return torch.export.export(portable, (), portable.example(), dynamic_shapes=portable.shapes()), portable
 
 
 def onnx_bytes(
-    program: ExportedProgram, portable: Portable, operator: Operator, metadata: str, defaults: bool = True
+    program: ExportedProgram,
+    portable: Portable | PortableSample,
+    metadata: dict[str, Any],
+    defaults: bool = True,
 ) -> bytes:
     """The program as an ONNX file. With `defaults`, inputs such as the domain need not be given."""
     try:
         from onnx import numpy_helper
 
-        from iaenet.exporting.onnx_cholesky import TRANSLATIONS
+        from iaenet.exporting.onnx_cholesky import CHOLESKY
+        from iaenet.exporting.onnx_scalars import NUMBERS
     except ImportError as error:
         raise InvalidInputError(f"ONNX files need {error.name}: pip install 'iaenet[export]'") from None
+    given = names_of(portable.example(batch=1))
     made = torch.onnx.export(
         program,
         dynamo=True,
         opset_version=OPSET,
-        custom_translation_table=TRANSLATIONS,
-        input_names=portable.names,
-        output_names=OUTPUTS,
+        custom_translation_table=CHOLESKY | NUMBERS,
+        input_names=list(given),
+        output_names=portable.outputs,
         verbose=False,
     )
     assert made is not None
     proto = made.model_proto
-    given = dict(zip(portable.names, portable.example(batch=1), strict=True))
-    box = (operator.metadata.get("trained") or {}).get("bounds")
-    if box is not None:
-        given["bounds"] = torch.tensor(box, dtype=torch.float64)
-    for name in set(portable.names) & {"bounds", "use_latent", "latent", *OF_DOMAIN} if defaults else ():
-        proto.graph.initializer.append(numpy_helper.from_array(given[name].numpy(), name))
-    proto.metadata_props.add(key="iaenet", value=metadata)
+    boxes = {f"{name}.bounds": about["bounds"] for name, about in metadata.get("functions", {}).items()}
+    boxes["bounds"] = metadata["bounds"]
+    for name, example in given.items():
+        if defaults and name.rpartition(".")[2] in OPTIONAL:
+            tensor = torch.tensor(boxes[name], dtype=torch.float64) if name in boxes else example
+            proto.graph.initializer.append(numpy_helper.from_array(tensor.numpy(), name))
+    proto.metadata_props.add(key="iaenet", value=json.dumps(metadata))
     proto.producer_name, proto.producer_version = "iaenet", iaenet.__version__
     return bytes(proto.SerializeToString())
 
 
-def describe_model(operator: Operator, portable: Portable, certificate: dict[str, Any] | None) -> dict[str, Any]:
+def describe_model(
+    operator: Operator, portable: Portable | PortableSample, certificate: dict[str, Any] | None
+) -> dict[str, Any]:
     """What the file says of itself, as JSON."""
     network = portable.model.network
     trained = operator.metadata.get("trained") or {}
@@ -132,12 +125,12 @@ def describe_model(operator: Operator, portable: Portable, certificate: dict[str
         "format": FORMAT,
         "version": iaenet.__version__,
         "model": name_of(network),
-        "parameters": sum(p.numel() for p in network.parameters()),
+        "parameters": sum(p.numel() for p in operator.network.parameters()),
         **sides,
         "dim": len(network.periodic),
         "periodic": list(network.periodic),
-        "bounds": trained.get("bounds", [[0.0, 1.0]] * len(network.periodic)),
         "trained": trained,
+        **portable.describe(operator),
         "latent_grid": list(network.latent.shape),
         "projection": projection_numbers(),
         "head": portable.head,

@@ -68,7 +68,11 @@ def _scanned(x: Tensor, corners: Tensor) -> Tensor:
 
     begin = torch.full_like(x[:, 0], math.inf), torch.zeros_like(x[:, 0])
     (distance, turns), _ = scan(step, begin, corners)
-    return torch.where(turns > 0.5, distance, -distance)
+    if corners.shape[2] == 2:
+        return torch.where(turns > 0.5, distance, -distance)
+    a, b, c = corners.unbind(1)
+    curve = (torch.linalg.cross(b - a, c - a) == 0).all()  # segments, their first corner twice: no inside
+    return torch.where((turns > 0.5) | curve, distance, -distance)
 
 
 def _signed(x: Tensor, corners: Tensor) -> Tensor:
@@ -91,7 +95,8 @@ def _distances(x: Tensor, corners: Tensor) -> Tensor:
     s, t = (wu * vv - wv * uv) / size, (wv * uu - wu * uv) / size
     normal = torch.linalg.cross(u, v)
     height = _dot(w, normal).abs() / _positive(normal.norm(dim=-1))
-    return torch.where((s >= 0) & (t >= 0) & (s + t <= 1), height, edges)
+    area = _dot(normal, normal)  # none: two corners are the same, or all on a line
+    return torch.where((s >= 0) & (t >= 0) & (s + t <= 1) & (area > 0), height, edges)
 
 
 def _to_segment(x: Tensor, a: Tensor, b: Tensor) -> Tensor:

@@ -111,11 +111,34 @@ def _along_segments(source: Discretization) -> tuple[Tensor, Tensor]:
     points, weights = unit(source, source)
     if source.cells is None or source.cells.shape[1] != 2 or source.dim < 2:
         return points, weights
-    ends = points[source.cells]  # (e, 2, d)
-    share = ((torch.arange(PIECES) + 0.5) / PIECES).to(points)[:, None, None]
+    return along_segments(points[source.cells], source.bounds)
+
+
+def points_or_segments(
+    points: Tensor, weights: Tensor, corners: Tensor, bounds: Tensor, curve: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Points and weights of the measure where a program leaves open whether the domain is a curve.
+
+    `points (n, d)` and `weights (n,)` are those given, and `corners (f, d, d)` begin with the ends of the segments of
+    a `curve ()`.
+    """
+    middles, sizes = along_segments(corners[:, :2], bounds)
+    shares = torch.cat([weights * ~curve, sizes * curve])
+    return torch.cat([points, middles]), shares
+
+
+def along_segments(ends: Tensor, bounds: Tensor) -> tuple[Tensor, Tensor]:
+    """Points `(k, d)` and weights `(k,)` along segments with `ends (e, 2, d)` in the unit box of `bounds (d, 2)`.
+
+    >>> ends, bounds = torch.tensor([[[0.0, 0.0], [1.0, 0.0]]]), torch.tensor([[0.0, 3.0], [0.0, 1.0]])
+    >>> points, weights = along_segments(ends, bounds)
+    >>> points[:2, 0].tolist(), weights.sum().item()  # a segment of length 3 in a box of size 3
+    ([0.0625, 0.1875], 1.0)
+    """
+    width = bounds[:, 1] - bounds[:, 0]
+    share = ((torch.arange(PIECES) + 0.5) / PIECES).to(ends)[:, None, None]
     between = (1 - share) * ends[:, 0] + share * ends[:, 1]
-    corners = source.points[source.cells]
-    length = (corners[:, 1] - corners[:, 0]).norm(dim=1) * (weights.sum() / source.weights.sum())
+    length = ((ends[:, 1] - ends[:, 0]) * width).norm(dim=1) / width.prod()
     return between.flatten(0, 1), (length / PIECES).repeat(PIECES)
 
 

@@ -42,7 +42,7 @@ class LatentGrid:
 
     `smoothing` is that of the `Projection` of point sets in 2-D and 3-D; `best_smoothing` finds it from functions.
     `extend` says whether functions on curves and surfaces, of cells thinner than their space, are continued into it by
-    one rule whatever their points are (`Projection.extended`).
+    one rule whatever their points are (`Projection.thin_penalty`).
 
     >>> grid = LatentGrid((64,), (False,))
     >>> some = Discretization.points(torch.rand(200, 1, generator=torch.Generator().manual_seed(0)))
@@ -94,8 +94,8 @@ class LatentGrid:
         exact = values.to(source.weights)  # sums over many points: float32 would lose a digit
         matrices = self._axiswise(source, source, "encode", axis_encoder, exact)
         if matrices is None:
-            extend = self.extend and source.cells is not None and source.cells.shape[1] <= source.dim
-            return self.project(*unit(source, source), values, extend)
+            thin = self.extend and source.cells is not None and source.cells.shape[1] <= source.dim
+            return self.project(*unit(source, source), values, thin)
         return apply_axes(matrices, exact).to(values) if matrices else values
 
     def encoded(self, field: Field) -> Tensor:
@@ -109,14 +109,11 @@ class LatentGrid:
         kept: Tensor = field.cache[self.key]
         return kept
 
-    def project(self, points: Tensor, weights: Tensor, values: Tensor, extend: bool = False) -> Tensor:
-        """E for points `(n, d)` of the unit box with weights `(n,)`, whatever they are."""
+    def project(self, points: Tensor, weights: Tensor, values: Tensor, thin: Tensor | bool = False) -> Tensor:
+        """E for points `(n, d)` of the unit box with weights `(n,)`, whatever they are; `thin` as for `Projection`."""
         nyquist = regularity(points[:, 0], self.periodic[0]) if len(self.shape) == 1 else SCATTERED
         there = values.to(points.device)
-        if extend:
-            c = self.scattered.extended(points, weights, there)
-        else:
-            c = self.scattered.coefficients(points, weights, there, nyquist)
+        c = self.scattered.coefficients(points, weights, there, nyquist, thin)
         return self.scattered.on_axes(c, [x.to(c.device) for x in self.nodes]).to(values)
 
     def measure_of(

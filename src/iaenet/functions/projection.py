@@ -64,25 +64,26 @@ class Projection:
         return trigonometric(x / self.periods[axis], band * self.modes[axis])
 
     def coefficients(
-        self, points: Tensor, weights: Tensor, values: Tensor, nyquist: Tensor | float = SCATTERED
+        self,
+        points: Tensor,
+        weights: Tensor,
+        values: Tensor,
+        nyquist: Tensor | float = SCATTERED,
+        thin: Tensor | bool = False,
     ) -> Tensor:
         """Coefficients `(b, p, c)` of values `(b, n, c)` at points `(n, d)` with weights `(n,)`.
 
         Linear in the values, and differentiable in them. The weights' size does not matter. `nyquist` as in `penalty`.
+        `thin` says that the points are on a curve or surface: `thin_penalty`, and no refinement. It is a tensor where a
+        program leaves that open.
         """
         gram, image = self.system(points, weights, values)
-        return self.solve(gram, self.penalty(distinct(points, weights.double()), nyquist), image)
-
-    def extended(self, points: Tensor, weights: Tensor, values: Tensor) -> Tensor:
-        """Coefficients as of `coefficients`, of a function on a curve or surface, which the penalty alone continues.
-
-        `lambda_k = THIN ((1 + 4 |nu_k|^2) / (1 + 4 nu^2))^order` with the band's nu, whatever the points are, and no
-        FLOOR: what is off the curve must not depend on how many points there are on it.
-        """
-        gram, image = self.system(points, weights, values)
-        squares = self._squares(gram)
-        penalty = self.smoothing * THIN * ((1 + 4 * squares) / (1 + 4 * self._band**2)) ** self.order
-        return self.solve(gram, penalty, image, iterations=1)
+        if isinstance(thin, bool) and thin:
+            return self.solve(gram, self.thin_penalty(gram), image, refine=False)
+        penalty = self.penalty(distinct(points, weights.double()), nyquist)
+        if isinstance(thin, bool):
+            return self.solve(gram, penalty, image)
+        return self.solve(gram, torch.where(thin, self.thin_penalty(gram), penalty), image, ~thin)
 
     def system(self, points: Tensor, weights: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """`G = B^T W B` and `B^T W f`, weights of sum 1: all that is known of the function, of size p, not n.
@@ -113,13 +114,13 @@ class Projection:
             found = found + products(weights[rows, None].double() * part, factors)
         return found.reshape(self.size, b, c)
 
-    def solve(self, gram: Tensor, penalty: Tensor, image: Tensor, iterations: int = ITERATIONS) -> Tensor:
-        """`c <- c + (G + Lambda)^-1 (B^T W f - G c)`, so many times: `(p, b, c)` -> `(b, p, c)`."""
+    def solve(self, gram: Tensor, penalty: Tensor, image: Tensor, refine: Tensor | bool = True) -> Tensor:
+        """`c <- c + (G + Lambda)^-1 (B^T W f - G c)`, `ITERATIONS` times, or once: `(p, b, c)` -> `(b, p, c)`."""
         factor, _ = torch.linalg.cholesky_ex(gram + torch.diag(penalty))
         right = image.flatten(1)
         c = torch.cholesky_solve(right, factor)
-        for _ in range(iterations - 1 if self.smoothing == 1 else 0):
-            c = c + torch.cholesky_solve(right - gram @ c, factor)
+        for _ in range(ITERATIONS - 1 if self.smoothing == 1 and refine is not False else 0):
+            c = c + torch.cholesky_solve(right - gram @ c, factor) * refine
         return c.reshape(image.shape).movedim(0, 1)
 
     def penalty(self, weights: Tensor, nyquist: Tensor | float = SCATTERED) -> Tensor:
@@ -136,6 +137,13 @@ class Projection:
         top = (nyquist / (2 * spacing)).clamp_max(self._band)
         eta = self.smoothing * PENALTY * nyquist**-2.5
         return eta * ((1 + 4 * self._squares(share)) / (1 + 4 * top**2)) ** self.order + FLOOR[d > 1]
+
+    def thin_penalty(self, like: Tensor) -> Tensor:
+        """`lambda_k = THIN ((1 + 4 |nu_k|^2) / (1 + 4 nu^2))^order`, on curves and surfaces, which it alone continues.
+
+        nu is the band's, and there is no FLOOR: what is off the curve must not depend on the points on it.
+        """
+        return self.smoothing * THIN * ((1 + 4 * self._squares(like)) / (1 + 4 * self._band**2)) ** self.order
 
     @property
     def _band(self) -> float:

@@ -17,7 +17,7 @@ class PointModel(nn.Module):
     `shares (m, t)`, as `iaenet.functions.taps` has them; from the nearest point if these are not given. Where the
     network is told of the domain, `boundary (f, k, d)` has the corners of the facets (segments, triangles) around it in
     the unit box, as `boundary_corners` gives them; f is free. Without facets, or if `bounded ()` says that they do not
-    count, the boundary is that of the box, and the domain what the weights say.
+    count, the boundary is that of the box, and the domain what the weights say, or others of points `measured`.
 
     >>> model = PointModel(IAENet.from_preset("small", in_channels=1, out_channels=1, dim=2))
     >>> x, y = torch.rand(300, 2, dtype=torch.float64), torch.rand(5, 2, dtype=torch.float64)
@@ -44,13 +44,14 @@ class PointModel(nn.Module):
         shares: Tensor | None = None,
         latent: Tensor | None = None,
         bounded: Tensor | None = None,
+        measured: tuple[Tensor, Tensor] | None = None,
     ) -> Tensor:
         """Values `(b, n, c)` -> `(b, m, c')`."""
         network = self.network
         share = torch.full_like(points[:, 0], 1.0 / points.shape[0]) if weights is None else weights
         if latent is None:
             latent = network.latent.project(points, share, values)
-        found = network.on_grid(network.known(latent, points, share, boundary, bounded))
+        found = network.on_grid(network.known(latent, *(measured or (points, share)), boundary, bounded))
         if not isinstance(network, IAENet) or network.head is None:
             return network.latent.read(found, query)
         if near is None or shares is None:

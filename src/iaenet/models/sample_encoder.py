@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from iaenet.errors import InvalidInputError
 from iaenet.functions.field import Field
-from iaenet.functions.geometry import on_nodes
+from iaenet.functions.geometry import on_nodes, with_channel
 from iaenet.functions.latent_grid import LatentGrid
 from iaenet.nn.coordinates import HARMONICS, coordinate_count, coordinate_features
 from iaenet.nn.pointwise import linear
@@ -82,16 +82,15 @@ class Projected(PartEncoder):
 
     def forward(self, fields: Sequence[Field]) -> Tensor:
         """The projections."""
-        found = torch.cat([self.latent.encoded(field) for field in fields])
-        if not self.measure:
-            return found
-        measures = [
-            (on_nodes(self.latent, "measure", field.discretization) / self.measure)
-            .to(found)
-            .expand(field.count, -1, -1)
-            for field in fields
-        ]
-        return torch.cat([found, torch.cat(measures)], dim=-1)
+        parts = []
+        for field in fields:
+            measure = on_nodes(self.latent, "measure", field.discretization) if self.measure else None
+            parts.append(self.channels(self.latent.encoded(field), measure))
+        return torch.cat(parts)
+
+    def channels(self, projected: Tensor, measure: Tensor | None = None) -> Tensor:
+        """A function on the grid `(b, s, c)`, and the measure of its domain there `(s, 1)`, as channels."""
+        return projected if measure is None else with_channel(projected, measure / self.measure)
 
 
 class Transferred(PartEncoder):
@@ -114,8 +113,11 @@ class Transferred(PartEncoder):
 
     def forward(self, fields: Sequence[Field]) -> Tensor:
         """The kernel's integrals at the nodes."""
-        values = torch.cat([self.latent.encoded(field) for field in fields])
-        moments = self.integrals(values.flatten(1)).unflatten(1, (RANK, FEATURES))
+        return self.channels(torch.cat([self.latent.encoded(field) for field in fields]))
+
+    def channels(self, projected: Tensor, measure: Tensor | None = None) -> Tensor:  # noqa: ARG002 - it has no channel
+        """The integrals of a function on its own grid, `(b, s', c)`."""
+        moments = self.integrals(projected.flatten(1)).unflatten(1, (RANK, FEATURES))
         return self.places(self.coordinates) @ moments / math.sqrt(RANK)
 
 

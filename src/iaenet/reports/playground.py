@@ -24,6 +24,7 @@ from iaenet.functions.geometry import boundary_corners
 from iaenet.functions.interpolate import interpolate
 from iaenet.functions.latent_grid import unit
 from iaenet.models.operator import Operator
+from iaenet.models.sample_model import SampleModel
 
 MOST_POINTS = {1: 1024, 2: 96**2}  # of a sample on the page
 SCRIPTS = ("ort.wasm.min.js", "delaunator.min.js", "playground_maths.js", "playground_views.js", "playground.js")
@@ -56,11 +57,13 @@ def write_playground(
     for i, one in enumerate(exhibits):
         if progress is not None:
             progress(i, len(exhibits))
+        if isinstance(one.operator.network, SampleModel):
+            raise InvalidInputError(f"{one.name}: a playground shows models of one function, not of several or numbers")
         presets = [preset(one.dataset, k) for k in range(min(samples, one.dataset.samples))]
         program, portable = trace(one.operator)
         metadata = describe_model(one.operator, portable, one.certificate)
         with quiet():
-            content = onnx_bytes(program, portable, one.operator, json.dumps(metadata), defaults=False)
+            content = onnx_bytes(program, portable, metadata, defaults=False)
         made.append({"name": one.name, "metadata": metadata, "presets": presets})
         binaries[f"model{i}"] = _encoded(gzip.compress(content, 6, mtime=0))
     environment = jinja2.Environment(loader=jinja2.PackageLoader("iaenet.reports"), autoescape=True, trim_blocks=True)

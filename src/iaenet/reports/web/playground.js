@@ -109,6 +109,7 @@
       const facets = preset.boundary || new Float64Array(2 * d * d);
       feeds.use_boundary = new T("bool", Uint8Array.of(preset.boundary ? 1 : 0), []);
       feeds.boundary = new T("float64", facets, [facets.length / (d * d), d, d]);
+      if (d > 1 && meta.geometry.includes("measure")) feeds.curve = new T("bool", Uint8Array.of(0), []); // it shows none
     }
     if (meta.head) {
       const taps = own ? { near: Int32Array.from({ length: n }, (_, i) => i), shares: new Float64Array(n).fill(1), count: 1 }
