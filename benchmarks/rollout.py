@@ -11,14 +11,16 @@ Problems:
     flow    navier-stokes: vorticity in a periodic square, 48 x 48 points, a step of 0.1, 50 steps
     chaos   kuramoto-sivashinsky: waves on a periodic line of length 64, 128 points, a step of 0.5, 50 steps
 
-Models: those of the package, and `fno-change`, FNO that learns the change by the same formula as IAE-Net does. Each model
-gets the same CPU seconds of one thread, building it, validation and the choice of the network included, and the training
-options of the package; it then starts from the first states of trajectories that it has not seen. Figures are mean
-relative L2 errors after each tenth step, for each seed of the training. `--data_seed` draws other trajectories, for
-training, validation and test.
+Models: those of the package, and `fno-change`, FNO that learns the change by the same formula as IAE-Net does. Each
+model gets the same CPU seconds of one thread, building it, validation and the choice of the network included, and the
+training options of the package; it then starts from the first states of trajectories that it has not seen. Figures are
+mean relative L2 errors after each tenth step, for each seed of the training. `--data_seed` draws other trajectories,
+for training, validation and test.
+
 `apart` is how far roll-outs on random points, half of those of a finer grid, are from those on the finer grid, at these
-points and relative to them, mean over test trajectories. `--points` trains nothing: how far states on the latent grid are from each other, projected
-from so many random points and from the finer grid. A roll-out on points cannot be nearer to that on the grid.
+points and relative to them, mean over test trajectories. `--points` trains nothing: how far states on the latent grid
+are from each other, projected from so many random points and from the finer grid. A roll-out on points cannot be nearer
+to that on the grid.
 """
 
 import argparse
