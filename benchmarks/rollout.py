@@ -3,6 +3,7 @@
     python -m benchmarks.rollout --problem flow
     python -m benchmarks.rollout --problem chaos --models iaenet,fno --seconds 150 --seeds 0,1 --out chaos.json
     python -m benchmarks.rollout --problem chaos --data_seed 3
+    python -m benchmarks.rollout --problem chaos --results chaos.json other.json --picture chaos.png
     python -m benchmarks.rollout --problem chaos --points 64,128,192,256
     python -m benchmarks.rollout --problem flow --training '{"augment": {"noise": 0.01}}' --picture flow.png
 
@@ -137,6 +138,15 @@ def projected(name: str, path: Path, counts: list[int], states: int = 10) -> lis
     return rows
 
 
+def draw(found: Sequence[dict[str, Any]], picture: Path) -> None:
+    """Error curves of each model, of its first seed."""
+    curves: dict[str, RolloutErrors] = {}
+    for one in found:
+        known = one["on"], one["resolution"], one["time_step"], one["errors"], one["standing_still"]
+        curves.setdefault(one["model"]["name"], RolloutErrors(*known))
+    save(draw_rollout(curves), picture)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problem", choices=list(PROBLEMS), required=True)
@@ -149,9 +159,13 @@ def main() -> None:
     parser.add_argument("--training", type=json.loads, default={}, help="options of the training, as JSON")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--picture", type=Path)
+    parser.add_argument("--results", type=Path, nargs="+", help="files of --out to draw: nothing is trained")
     parser.add_argument("--points", help="numbers of random points, with commas: what the projection loses")
     given = parser.parse_args()
     torch.set_num_threads(1)
+    if given.results:
+        draw([one for file in given.results for one in json.loads(file.read_text())], given.picture)
+        return
     path, (coarse, fine) = data(given.problem, given.data_seed), PROBLEMS[given.problem][1]
     if given.points:
         print("\n".join(aligned(projected(given.problem, path, [int(count) for count in given.points.split(",")]))))
@@ -160,17 +174,16 @@ def main() -> None:
         json.loads(given.models) if given.models.startswith("[") else [{"name": n} for n in given.models.split(",")]
     )
     shown = sorted({1, *range(10, STEPS + 1, 10)})
-    lines, found, curves = [("model", "seed", "validation", *(f"step {k}" for k in shown))], [], {}
+    lines, found = [("model", "seed", "validation", *(f"step {k}" for k in shown))], []
     test = load_dataset(path, split="test")
     for model in models:
         for seed in map(int, given.seeds.split(",")):
             config = TrainConfig(budget=f"{given.seconds}s cpu", seed=seed, threads=1).but(**given.training)
             operator, best = trained(path, coarse, dict(model), config)
             row: RolloutErrors = evaluate_rollout(operator, test, resolutions=[coarse])[0]
-            curves.setdefault(model["name"], row)
             figures = f"{best['validation']:.3g}", *(f"{row.mean[k - 1]:.3g}" for k in shown)
             lines.append((model["name"], str(seed), *figures))
-            entry = {"model": model, "seed": seed, "best": best, **row.to_json()}
+            entry = {"model": model, "seed": seed, "best": best, **row.to_json(), "errors": row.errors}
             print("  ".join(lines[-1]), flush=True)
             if model["name"].startswith("iaenet"):
                 entry["apart"] = apart(operator, test.select(resolution=fine))
@@ -181,7 +194,7 @@ def main() -> None:
     if given.out:
         given.out.write_text(json.dumps(found, indent=1) + "\n")
     if given.picture:
-        save(draw_rollout(curves), given.picture)
+        draw(found, given.picture)
 
 
 if __name__ == "__main__":
