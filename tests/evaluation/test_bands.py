@@ -141,7 +141,7 @@ def test_inputs_unlike_those_of_the_calibration_get_a_discretization_term():
 
 
 def test_what_a_finer_grid_shows_is_in_the_band():
-    """Jumps between the points of the calibration's grid: the model follows them, the truth of the coarse grid did not."""
+    """Jumps between the points of the calibration's grid: the model follows them, the truth does not."""
     coarse, fine = (Discretization.uniform(n, periodic=True) for n in (32, 64))
     model = operator()
     maker = BandMaker(model, calibrate(model, noisy(300, coarse, 1, lambda x: 0.01 + 0 * x)), 0.9)
