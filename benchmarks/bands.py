@@ -47,10 +47,12 @@ CASES = {
 }
 
 
-def measure(name: str, folder: Path, seconds: int, members: int, level: float, kind: Any) -> Coverage:
+def measure(name: str, folder: Path, seconds: int, members: int, level: float, kind: Any, seed: int) -> Coverage:
     case = CASES[name]
+    folder = folder / f"seed-{seed}"
+    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.h5"
-    generate(PROBLEMS[name](**case.options), path, sum(case.samples), case.resolutions, splits=case.samples)
+    generate(PROBLEMS[name](**case.options), path, sum(case.samples), case.resolutions, seed=seed, splits=case.samples)
     data = load_dataset(path)
     held = data.select(split="validation", resolution=case.training)
     model = fit(
@@ -75,13 +77,13 @@ def main() -> None:
     parser.add_argument("--level", type=float, default=0.9)
     parser.add_argument("--kind", choices=("points", "function"), default="points")
     parser.add_argument("--work", type=Path, default=Path(__file__).resolve().parents[1] / "build" / "bands")
+    parser.add_argument("--data_seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="JSON file for the figures")
     given = parser.parse_args()
     torch.set_num_threads(1)
-    given.work.mkdir(parents=True, exist_ok=True)
     found = {}
     for name in given.problems.split(","):
-        result = measure(name, given.work, given.seconds, given.members, given.level, given.kind)
+        result = measure(name, given.work, given.seconds, given.members, given.level, given.kind, given.data_seed)
         print(f"\n{name}\n{result.table()}", flush=True)
         found[name] = json.loads(result.to_json())
     if given.out:

@@ -16,7 +16,7 @@ from iaenet.cli.main import main as iaenet
 TRAIN = (
     "train --data {0}/measurements --import.coordinates x --import.inputs before --import.outputs after --run {0}/model"
 )
-PREDICT = "predict {0}/model --input {0}/new.csv --output {0}/predicted.csv --at 201"
+PREDICT = "predict {0}/model --input {0}/new.csv --output {0}/predicted.csv --at 201 --picture {0}/predicted.png"
 
 
 def measure(path: Path, generator: random.Random, sensors: int) -> None:

@@ -129,6 +129,11 @@ class Dataset(Sequence[Pair]):
         return tuple(self._file.discretization(row) for row in used.tolist())
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of all values, and of the discretizations that occur, each once."""
+        return self._file.nbytes(self._index)
+
+    @property
     def groups(self) -> list[NDArray[np.int64]]:
         """Indices of pairs that share their discretizations, for `batch`."""
         return [np.array(group) for group in group_equal(map(tuple, self._file.at[self._index].tolist()))]
@@ -162,6 +167,10 @@ class Dataset(Sequence[Pair]):
         """Sample, record, resolution and split of pair i."""
         row = self._file.pairs[self._row(i)]
         return Entry(int(row["sample"]), int(row["record"]), int(row["resolution"]), SPLITS[row["split"]])
+
+    def most_points(self, i: int) -> int:
+        """Points of pair i's input, of the function that has most of them."""
+        return int(self._file.sizes[self._file.at[self._row(i), :-1]].max())
 
     def __len__(self) -> int:
         return len(self._index)

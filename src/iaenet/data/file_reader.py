@@ -157,6 +157,12 @@ class DataFile:
         """Discretizations of each function of the input and of the output of a pair, as rows of their table."""
         return tuple(self.at[row].tolist())
 
+    def nbytes(self, rows: NDArray[np.int64]) -> int:
+        """Bytes of the values of pairs, and of their discretizations."""
+        at = self.at[rows]
+        values = int((self.sizes[at] * np.array(self.channels)).sum()) * np.dtype(self.metadata["precision"]).itemsize
+        return values + 8 * int(self.rows["count"][np.unique(at)].sum())
+
     def batch(self, rows: Sequence[int]) -> list[NDArray[Any]]:
         """Values `(b, n, c)` of each function of the input and of the output of pairs that share discretizations."""
         found = [

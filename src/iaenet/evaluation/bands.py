@@ -46,8 +46,9 @@ class BandMaker:
     """Bands of one level for a model: `model` is what predicts, `band` puts a band around what it predicted.
 
     half_width = lambda (s(x)^2 + d^2)^(1/2), with lambda and s of the calibration. d is the discretization term, for an
-    input unlike those of the calibration (fewer points, or points where these were grids, or the reverse): the root
-    mean square over the query points of the difference between the predictions from all and from half of its points.
+    input unlike those of the calibration (fewer or more points, or points where these were grids, or the reverse): the
+    root mean square over the query points of the difference between the predictions from all and from half of its
+    points. More points may show what the model has never seen, such as jumps that a coarse grid hides.
     """
 
     def __init__(self, operator: Operator, calibration: Calibration, level: float, kind: Kind = "points") -> None:
@@ -70,7 +71,8 @@ class BandMaker:
         """Whether the input's points are such that its discretization was not part of the calibration."""
         known = self._calibration.inputs
         kind = "point set" if source.axes is None else "tensor grid"
-        return source.n < known["points"][0] or kind not in known["kinds"]
+        fewest, most = known["points"]
+        return not fewest <= source.n <= most or kind not in known["kinds"]
 
     def _discretization_term(self, given: Field, found: Field) -> Tensor:
         """d of each function and channel, `(.., 1, c)`."""

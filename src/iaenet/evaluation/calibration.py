@@ -165,7 +165,7 @@ def calibrate(operator: Operator, data: Dataset | Sequence[Pair], *, seed: int =
         scale,
         weighted_quantiles(torch.cat(ratios), torch.cat(weights)).T.contiguous(),
         torch.cat(largest).sort(dim=0).values.T.contiguous(),
-        describe([given.parts[0].discretization for given, _ in samples.stacks]),
+        describe(given.parts[0].discretization for given, _ in samples.stacks.pieces()),
         origin,
     )
 

@@ -108,10 +108,11 @@ class Normalizer:
             outputs.add(wanted)
         if not inputs:
             raise InvalidInputError("there are no samples to fit a normalisation to")
-        return cls._of(inputs), cls._of([outputs])
+        return cls.of_moments(inputs), cls.of_moments([outputs])
 
     @classmethod
-    def _of(cls, parts: Sequence[Moments]) -> "Normalizer":
+    def of_moments(cls, parts: Sequence[Moments]) -> "Normalizer":
+        """The normalizer of functions of which the statistics are known, their channels one after the other."""
         mean, std, low, high = (
             np.concatenate([getattr(moments, name) for moments in parts]) for name in ("mean", "std", "low", "high")
         )

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -114,23 +114,44 @@ class Operator(nn.Module):
         return cls(network, given, wanted, parts.metadata)
 
 
-def describe(discretizations: list[Discretization]) -> dict[str, Any]:
-    """What discretizations are like, as JSON: dimension, bounds, periodic axes, numbers of points, kinds.
+class Description:
+    """What discretizations are like, added one by one: dimension, bounds, periodic axes, numbers of points, kinds."""
 
-    `points` are the smallest and largest number of points, `sizes` all of them if these are few.
+    def __init__(self) -> None:
+        self._first: Discretization | None = None
+        self._sizes: set[int] = set()
+        self._kinds: set[str] = set()
+
+    def add(self, one: Discretization) -> None:
+        """Include one."""
+        low, high = one.bounds.unbind(1)
+        if self._first is None:
+            self._first, self._low, self._high = one, low, high
+        self._low, self._high = torch.minimum(self._low, low), torch.maximum(self._high, high)
+        self._sizes.add(one.n)
+        self._kinds.add("point set" if one.axes is None else "tensor grid")
+
+    def to_json(self) -> dict[str, Any]:
+        """`points` are the smallest and largest number of points, `sizes` all of them if these are few."""
+        assert self._first is not None
+        sizes = sorted(self._sizes)
+        return {
+            "dim": self._first.dim,
+            "bounds": torch.stack([self._low, self._high], dim=1).tolist(),
+            "periodic": list(self._first.periodic),
+            "points": [sizes[0], sizes[-1]],
+            "sizes": sizes if len(sizes) <= FEW_SIZES else [],
+            "kinds": sorted(self._kinds),
+        }
+
+
+def describe(discretizations: Iterable[Discretization]) -> dict[str, Any]:
+    """The `Description` of some, as JSON.
 
     >>> describe([Discretization.uniform(64, periodic=True), Discretization.uniform(128, periodic=True)])["points"]
     [64, 128]
     """
-    first = discretizations[0]
-    low = torch.stack([one.bounds[:, 0] for one in discretizations]).amin(0)
-    high = torch.stack([one.bounds[:, 1] for one in discretizations]).amax(0)
-    sizes = sorted({one.n for one in discretizations})
-    return {
-        "dim": first.dim,
-        "bounds": torch.stack([low, high], dim=1).tolist(),
-        "periodic": list(first.periodic),
-        "points": [sizes[0], sizes[-1]],
-        "sizes": sizes if len(sizes) <= FEW_SIZES else [],
-        "kinds": sorted({"point set" if one.axes is None else "tensor grid" for one in discretizations}),
-    }
+    found = Description()
+    for one in discretizations:
+        found.add(one)
+    return found.to_json()

@@ -1,8 +1,9 @@
-"""Training samples in memory, and the order in which they are seen."""
+"""Training samples, and the order in which they are seen."""
 
 import copy
 import hashlib
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +14,8 @@ from iaenet.errors import InvalidInputError
 from iaenet.functions.field import Field
 from iaenet.functions.seeds import stream
 from iaenet.models.base import Pair, as_given, group_by_discretization
+from iaenet.training.stored import InMemory, Stored, stored
+from iaenet.training.survey import Survey
 
 Indices = list[int]
 
@@ -30,11 +33,10 @@ class Samples:
     def __init__(self, pairs: Sequence[Pair]) -> None:
         if not len(pairs):
             raise InvalidInputError("there are no samples")
-        self.stacks: list[Pair] = []
         self._home: list[tuple[int, int]] = [(0, 0)] * len(pairs)  # stack, and row in it
         if isinstance(pairs, Dataset):
             members = [group.tolist() for group in pairs.groups]
-            stacks = [pairs.batch(group) for group in members]
+            self.stacks: Stored = stored(pairs, members)
         else:
             pairs = [(as_given(given, f"sample {i}"), wanted) for i, (given, wanted) in enumerate(pairs)]
             odd = next((i for i, (given, _) in enumerate(pairs) if given.layout != pairs[0][0].layout), None)
@@ -47,10 +49,11 @@ class Samples:
                 [given for given, _ in pairs], [wanted.discretization for _, wanted in pairs]
             )
             stacks = [(_stack([pairs[i][0] for i in group]), _stack([pairs[i][1] for i in group])) for group in members]
-        for number, (group, (given, wanted)) in enumerate(zip(members, stacks, strict=True)):
-            self.stacks.append((given, wanted))
+            self.stacks = InMemory(stacks)
+        for number, group in enumerate(members):
             for row, i in enumerate(group):
                 self._home[i] = number, row
+        self.device = torch.device("cpu") if isinstance(pairs, Dataset) else pairs[0][1].values.device
         chains = pairs.trajectories if isinstance(pairs, Dataset) else []
         self._next = {i: after for chain in chains for i, after in pairwise(chain)}  # the sample one step later
 
@@ -59,10 +62,10 @@ class Samples:
 
     def to(self, device: torch.device | str) -> "Samples":
         """The same samples on another device."""
-        if self.stacks[0][1].values.device == torch.device(device):
+        if self.device == torch.device(device):
             return self
         moved = copy.copy(self)
-        moved.stacks = [(given.to(device), wanted.to(device)) for given, wanted in self.stacks]
+        moved.stacks, moved.device = self.stacks.to(device), torch.device(device)
         return moved
 
     def take(self, indices: Sequence[int]) -> list[Pair]:
@@ -71,7 +74,12 @@ class Samples:
         for i in indices:
             stack, row = self._home[i]
             rows.setdefault(stack, []).append(row)
-        return [(self.stacks[s][0].rows(chosen), self.stacks[s][1].rows(chosen)) for s, chosen in rows.items()]
+        return [self.stacks.rows(stack, chosen) for stack, chosen in rows.items()]
+
+    @cached_property
+    def survey(self) -> Survey:
+        """What there is to know of all samples, by one look at each."""
+        return Survey(self.stacks.pieces())
 
     @property
     def in_time(self) -> bool:
@@ -89,16 +97,17 @@ class Samples:
         found = []
         for stacks, members in groups.items():
             rows = [[self._home[i][1] for i in step] for step in zip(*members, strict=True)]
-            outputs = [self.stacks[s][1].rows(chosen) for s, chosen in zip(stacks, rows, strict=True)]
-            found.append((self.stacks[stacks[0]][0].rows(rows[0]), outputs))
+            pairs = [self.stacks.rows(stack, chosen) for stack, chosen in zip(stacks, rows, strict=True)]
+            found.append((pairs[0][0], [wanted for _, wanted in pairs]))
         return found
 
     @property
     def content(self) -> str:
         """SHA-256 of all points and values, in their order."""
         digest = hashlib.sha256(repr(self._home).encode())
-        for field in (part for stack in self.stacks for side in stack for part in side.parts):
-            digest.update(field.discretization.key.encode())
+        for number, field in self.stacks.parts():
+            if number == 0:
+                digest.update(field.discretization.key.encode())
             digest.update(field.values.detach().cpu().numpy().tobytes())
         return digest.hexdigest()
 
@@ -106,7 +115,7 @@ class Samples:
         """The samples with equally many points, fewest first: the data sets of the sequential variant."""
         sizes: dict[int, Indices] = {}
         for i, (stack, _) in enumerate(self._home):
-            sizes.setdefault(self.stacks[stack][0].most_points, []).append(i)
+            sizes.setdefault(self.stacks.points(stack), []).append(i)
         return [sizes[size] for size in sorted(sizes)]
 
 
@@ -122,7 +131,7 @@ def collate(pairs: Sequence[Pair]) -> tuple[list[Any], list[Field]]:
     >>> [tuple(field.values.shape) for field in inputs]
     [(2, 3, 1), (1, 5, 1)]
     """
-    stacks = Samples(pairs).stacks
+    stacks = Samples(pairs).stacks.examples
     return [given for given, _ in stacks], [wanted for _, wanted in stacks]
 
 

@@ -25,7 +25,7 @@ from iaenet.training.horizon import budget_of
 from iaenet.training.loggers import Logger, make_logger
 from iaenet.training.loop import Progress, State, set_weights, train
 from iaenet.training.losses import Loss
-from iaenet.training.prepare import Data, loss_for, normalizers, operator_for, plain_model, split_data
+from iaenet.training.prepare import Data, loss_for, normalised, normalizers, operator_for, plain_model, split_data
 from iaenet.training.run_config import write_config
 from iaenet.training.run_folder import RunFolder
 
@@ -198,8 +198,7 @@ def _choice(
 
     trial = config.but(batch_size=config.settled(len(training)).batch_size)
     chooser = Chooser(make, training, validation, trial, folder, team, progress if team.is_main else None, loss)
-    inputs, outputs = normalizers(training, config)
-    scaled = [(inputs.apply(one), outputs.apply(other)) for one, other in training.stacks]
+    scaled = normalised(training, normalizers(training, config))
     return chooser.choose(as_functions(scaled, given.get("grid")) if takes_samples(scaled) else scaled, given)
 
 

@@ -30,7 +30,7 @@ def losses_of(
     """The loss of each sample, with its share of the loss on resampled pairs; one call of the network for all."""
     augment = config.augment
     if augment.steps > 1:
-        with _autocast(samples.stacks[0][1].values.device.type, config.precision):
+        with _autocast(samples.device.type, config.precision):
             return unrolled(network, samples.chains(indices, augment.steps), config, generator)
     pairs: list[Pair] = symmetric(samples.take(indices), list(augment.symmetries), generator)
     pairs = at_some_points(pairs, augment.query_points, generator) if augment.query_points else pairs

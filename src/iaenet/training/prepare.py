@@ -14,12 +14,10 @@ from iaenet.data.problems.problem import Channel
 from iaenet.data.reading.imported import Imported
 from iaenet.data.splits import split_records
 from iaenet.errors import InvalidInputError
-from iaenet.functions.field import Field
 from iaenet.functions.normalizer import Normalizer
-from iaenet.functions.sample import Sample
 from iaenet.functions.seeds import derived_seed
-from iaenet.models.base import Given, Pair
-from iaenet.models.operator import Operator, describe
+from iaenet.models.base import Pair
+from iaenet.models.operator import Operator
 from iaenet.models.registry import build, name_of
 from iaenet.training.batches import Samples
 from iaenet.training.config import TrainConfig
@@ -85,11 +83,7 @@ def operator_for(
 ) -> Operator:
     """A model by name and options, a network or a trained model as the operator to train, with its normalisation."""
     input_normalizer, output_normalizer = normalizers(training, config)
-    metadata = {
-        **origin,
-        **_described([given for given, _ in training.stacks]),
-        "targets": describe([wanted.discretization for _, wanted in training.stacks]),
-    }
+    metadata = {**origin, **training.survey.metadata}
     if isinstance(model, Operator):
         return _copied(model, training, metadata)
     if isinstance(model, nn.Module):
@@ -97,37 +91,25 @@ def operator_for(
     options = {"name": model} if isinstance(model, str) else dict(model)
     if "name" not in options:
         raise InvalidInputError("model needs a name, such as iaenet")
-    scaled = [(input_normalizer.apply(given), output_normalizer.apply(wanted)) for given, wanted in training.stacks]
+    scaled = normalised(training, (input_normalizer, output_normalizer))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derived_seed(config.seed, "weights"))
         network = build(options.pop("name"), scaled, **options)
     return Operator(_in_precision(network, training), input_normalizer, output_normalizer, metadata)
 
 
-def _described(given: Sequence[Given]) -> dict[str, Any]:
-    """What inputs are like: a function under "trained", the functions and numbers of a sample under "sample"."""
-    first = given[0]
-    if isinstance(first, Field):
-        return {"trained": describe([one.discretization for one in given])}
-    functions = {
-        name: describe([one.functions[name].discretization for one in given if isinstance(one, Sample)])
-        for name in first.functions
-    }
-    return {"sample": {"functions": functions, "scalars": list(first.scalar_names)}}
-
-
 def _in_precision(network: nn.Module, training: Samples) -> nn.Module:
     """The network in the precision of the data; complex weights stay complex."""
-    return network.double() if training.stacks[0][1].values.dtype == torch.float64 else network.float()
+    return network.double() if training.survey.precision == torch.float64 else network.float()
 
 
 def _copied(model: Operator, training: Samples, metadata: dict[str, Any]) -> Operator:
     """A trained model to be trained further."""
     sides = (model.input_normalizer, model.output_normalizer)
-    for side, normalizer, field in zip(("inputs", "outputs"), sides, training.stacks[0], strict=True):
-        if len(normalizer.mean) != field.channels:
+    for side, normalizer, channels in zip(("inputs", "outputs"), sides, training.survey.channels, strict=True):
+        if len(normalizer.mean) != channels:
             raise InvalidInputError(
-                f"{side} have {field.channels} channels, but the model to start from has {len(normalizer.mean)}"
+                f"{side} have {channels} channels, but the model to start from has {len(normalizer.mean)}"
             )
     return Operator(_in_precision(copy.deepcopy(model.network), training), *sides, metadata)
 
@@ -135,17 +117,22 @@ def _copied(model: Operator, training: Samples, metadata: dict[str, Any]) -> Ope
 def normalizers(training: Samples, config: TrainConfig) -> tuple[Normalizer, Normalizer]:
     """Of inputs and outputs, by the statistics of the training samples, or none."""
     if config.normalize:
-        return Normalizer.fit(training.stacks)
-    first, second = (Normalizer([0.0] * f.channels, [1.0] * f.channels) for f in training.stacks[0])
+        return training.survey.normalizers
+    first, second = (Normalizer([0.0] * channels, [1.0] * channels) for channels in training.survey.channels)
     return first, second
+
+
+def normalised(training: Samples, normalizers: tuple[Normalizer, Normalizer]) -> list[Pair]:
+    """The samples that a network is made for, see `Stored.examples`."""
+    inputs, outputs = normalizers
+    return [(inputs.apply(given), outputs.apply(wanted)) for given, wanted in training.stacks.examples]
 
 
 def loss_for(training: Samples, config: TrainConfig, origin: dict[str, Any]) -> Literal["joint", "channels"]:
     """The loss that the config names, or what suits the outputs: joint for channels of one unit and like sizes."""
     if config.optimizer.loss != "auto":
         return config.optimizer.loss
-    squares = [wanted.batch_values.double().square().mean(dim=1).sum(dim=0) for _, wanted in training.stacks]
-    sizes = torch.stack(squares).sum(dim=0).sqrt()
+    sizes = training.survey.sizes
     sizes = sizes[sizes > 0]  # a channel that is zero everywhere is like any other
     units = {channel["unit"] for channel in origin["outputs"]}
     return "channels" if len(units) > 1 or (len(sizes) and sizes.max() > LIKE * sizes.min()) else "joint"
