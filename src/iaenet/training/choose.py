@@ -190,7 +190,7 @@ class Chooser:
 
 
 def _differing(found: Sequence[Candidate], given: Mapping[str, Any]) -> list[Candidate]:
-    """Those that are still different networks once the options that were given hold for all; one, given its branches."""
+    """Those that are still different networks once the options that were given hold for all."""
     kept: list[Candidate] = []
     for one in found[:1] if "branches" in given else found:
         if {**one.options, **given} not in [{**other.options, **given} for other in kept]:
