@@ -8,10 +8,12 @@ Facets are ends in 1-D, segments in 2-D, triangles in 3-D, each oriented so that
 
 import math
 
+import numpy as np
 import torch
+from scipy.spatial import cKDTree
 from torch import Tensor
 
-AT_ONCE = 2**20  # pairs of points and facets
+AT_ONCE = 2**16  # pairs of points and facets: more do not fit in the caches of a processor
 
 
 def signed_distance(x: Tensor, corners: Tensor) -> Tensor:
@@ -26,9 +28,52 @@ def signed_distance(x: Tensor, corners: Tensor) -> Tensor:
         return _scanned(x, corners)
     if torch.compiler.is_compiling():  # the number of points is free: all at once
         return _signed(x, corners)
+    if not len(x):
+        return x.new_zeros(0)
     step = max(1, AT_ONCE // max(1, len(corners)))
-    parts = [_signed(x[start : start + step], corners) for start in range(0, len(x), step)]
-    return torch.cat(parts) if parts else x.new_zeros(0)
+    pieces = [slice(start, start + step) for start in range(0, len(x), step)]
+    pairs = _near(x, corners)
+    if pairs is None:
+        distance = torch.cat([_distances(x[some], corners).amin(dim=1) for some in pieces])
+    else:
+        distance = _nearest(x, corners, *pairs)
+    inside = torch.ones_like(distance, dtype=torch.bool)
+    if corners.shape[1] == corners.shape[2]:  # from outside the box of its facets half a turn at most is seen
+        inside = ((x >= corners.amin(dim=(0, 1))) & (x <= corners.amax(dim=(0, 1)))).all(dim=1)
+        some = inside.nonzero()[:, 0]
+        turns = [winding(x[part], corners) for part in some.split(step)]
+        inside[some] = torch.cat(turns) > 0.5 if turns else inside[some]
+    return torch.where(inside, distance, -distance)
+
+
+def _near(x: Tensor, corners: Tensor) -> tuple[Tensor, Tensor] | None:
+    """Pairs of points and facets that may be nearest, points in order; None if there are not clearly fewer than all.
+
+    A facet whose centre is farther than the nearest corner, and the largest facet's radius more, is not the nearest.
+    """
+    m, k, d = corners.shape
+    if k == 1 or x.requires_grad or corners.requires_grad or len(x) * m < AT_ONCE:
+        return None
+    places, ends = x.detach().cpu().double().numpy(), corners.detach().cpu().double().numpy()
+    centres = ends.mean(axis=1)
+    radius = float(np.linalg.norm(ends - centres[:, None], axis=-1).max())
+    reach = cKDTree(ends.reshape(-1, d)).query(places)[0] * (1 + 1e-9) + radius * (1 + 1e-9)
+    tree = cKDTree(centres)
+    counts = tree.query_ball_point(places, reach, return_length=True)
+    if 4 * int(counts.sum()) > len(x) * m:
+        return None
+    which = np.concatenate(tree.query_ball_point(places, reach))
+    points = np.repeat(np.arange(len(x)), counts)
+    return torch.from_numpy(points).to(x.device), torch.from_numpy(which.astype(np.int64)).to(x.device)
+
+
+def _nearest(x: Tensor, corners: Tensor, points: Tensor, facets: Tensor) -> Tensor:
+    """The least distance of each point to the facets that it is paired with."""
+    found = torch.full_like(x[:, 0], math.inf)
+    for i, j in zip(points.split(AT_ONCE), facets.split(AT_ONCE), strict=True):
+        there = [corners[j, k].T for k in range(corners.shape[1])]
+        found.scatter_reduce_(0, i, _from(x[i].T, *there), "amin")
+    return found
 
 
 def winding(x: Tensor, corners: Tensor) -> Tensor:
@@ -41,13 +86,12 @@ def winding(x: Tensor, corners: Tensor) -> Tensor:
         return torch.ones_like(x[:, 0])
     if d == 1:  # between the first and second, third and fourth ... of the ends of intervals
         return ((corners[:, 0, 0] <= x).sum(dim=1) % 2).to(x)
-    to = corners[None] - x[:, None, None]  # (n, m, k, d)
+    a, b, *more = (corners[:, i].T[:, None] - x.T[:, :, None] for i in range(d))  # (d, n, m)
     if d == 2:
-        (ax, ay), (bx, by) = to[:, :, 0].unbind(-1), to[:, :, 1].unbind(-1)
-        return _angle(ax * by - ay * bx, ax * bx + ay * by).sum(dim=1) / (2 * math.pi)
-    a, b, c = to.unbind(2)
-    na, nb, nc = (part.norm(dim=-1) for part in (a, b, c))
-    volume = _dot(a, torch.linalg.cross(b, c))
+        return _angle(a[0] * b[1] - a[1] * b[0], _dot(a, b)).sum(dim=1) / (2 * math.pi)
+    (c,) = more
+    na, nb, nc = (part.norm(dim=0) for part in (a, b, c))
+    volume = _dot(a, torch.linalg.cross(b, c, dim=0))
     rest = na * nb * nc + _dot(a, b) * nc + _dot(b, c) * na + _dot(c, a) * nb
     return _angle(volume, rest).sum(dim=1) / (2 * math.pi)
 
@@ -82,31 +126,39 @@ def _signed(x: Tensor, corners: Tensor) -> Tensor:
 
 def _distances(x: Tensor, corners: Tensor) -> Tensor:
     """Distances `(n, m)` of points to facets."""
-    if corners.shape[1] == 1:
-        return (x[:, None] - corners[:, 0]).norm(dim=-1)
-    if corners.shape[1] == 2:
-        return _to_segment(x, corners[:, 0], corners[:, 1])
-    a, b, c = corners.unbind(1)
-    edges = torch.minimum(torch.minimum(_to_segment(x, a, b), _to_segment(x, b, c)), _to_segment(x, c, a))
-    u, v, w = b - a, c - a, x[:, None] - a
+    return _from(x.T[:, :, None], *(corners[:, k].T[:, None] for k in range(corners.shape[1])))
+
+
+def _from(x: Tensor, a: Tensor, *more: Tensor) -> Tensor:
+    """Distances of points to facets, components first: sums of planes are faster than sums of three neighbours."""
+    w = x - a
+    if not more:
+        return w.norm(dim=0)
+    if len(more) == 1:
+        return _to_segment(w, more[0] - a)
+    b, c = more
+    u, v = b - a, c - a
+    edges = torch.minimum(torch.minimum(_to_segment(w, u), _to_segment(x - b, c - b)), _to_segment(w, v))
     uu, uv, vv = _dot(u, u), _dot(u, v), _dot(v, v)
     wu, wv = _dot(w, u), _dot(w, v)
     size = _positive(uu * vv - uv**2)
     s, t = (wu * vv - wv * uv) / size, (wv * uu - wu * uv) / size
-    normal = torch.linalg.cross(u, v)
-    height = _dot(w, normal).abs() / _positive(normal.norm(dim=-1))
+    normal = torch.linalg.cross(u, v, dim=0)
+    height = _dot(w, normal).abs() / _positive(normal.norm(dim=0))
     area = _dot(normal, normal)  # none: two corners are the same, or all on a line
     return torch.where((s >= 0) & (t >= 0) & (s + t <= 1) & (area > 0), height, edges)
 
 
-def _to_segment(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    along, to = b - a, x[:, None] - a
+def _to_segment(to: Tensor, along: Tensor) -> Tensor:
     t = (_dot(to, along) / _positive(_dot(along, along))).clamp(0, 1)
-    return (to - t[..., None] * along).norm(dim=-1)
+    return (to - t * along).norm(dim=0)
 
 
 def _dot(a: Tensor, b: Tensor) -> Tensor:
-    return (a * b).sum(dim=-1)
+    found = a[0] * b[0]
+    for i in range(1, len(a)):
+        found = torch.addcmul(found, a[i], b[i])
+    return found
 
 
 def _positive(x: Tensor) -> Tensor:
