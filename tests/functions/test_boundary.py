@@ -133,3 +133,17 @@ def test_stretching_the_box_changes_no_distance():
     other = Discretization.mesh(points * scale, cells, bounds=[[-1e9, 1e9], [-1e-9, 1e-9]])
     x = torch.rand(50, 2, dtype=torch.float64)
     assert torch.allclose(distance_at(mesh, x), distance_at(other, x), atol=1e-9)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_the_facets_near_a_point_are_enough(d, monkeypatch):
+    """Small facets and a few large ones, points on them, inside and outside: as if every pair were looked at."""
+    corners = torch.rand(300, 1, d, dtype=torch.float64) + 0.03 * torch.randn(300, d, d, dtype=torch.float64)
+    x = torch.cat([3 * torch.rand(400, d, dtype=torch.float64) - 1, corners[:20, 0], corners[:20].mean(dim=1)])
+    for some in (corners, torch.cat([corners, torch.rand(2, d, d, dtype=torch.float64)])):
+        monkeypatch.setattr(boundary, "AT_ONCE", 1000)
+        near = boundary.signed_distance(x, some)
+        monkeypatch.setattr(boundary, "AT_ONCE", 10**9)
+        torch.testing.assert_close(near, boundary.signed_distance(x, some), rtol=0, atol=1e-14)
+    monkeypatch.setattr(boundary, "AT_ONCE", 1000)
+    assert boundary._near(x, corners) is not None
