@@ -38,8 +38,8 @@ def signed_distance(x: Tensor, corners: Tensor) -> Tensor:
     else:
         distance = _nearest(x, corners, *pairs)
     inside = torch.ones_like(distance, dtype=torch.bool)
-    if corners.shape[1] == corners.shape[2]:  # from outside the box of its facets half a turn at most is seen
-        inside = ((x >= corners.amin(dim=(0, 1))) & (x <= corners.amax(dim=(0, 1)))).all(dim=1)
+    if corners.shape[1] == corners.shape[2]:  # they have an inside
+        inside = _in_box(x, corners)
         some = inside.nonzero()[:, 0]
         turns = [winding(x[part], corners) for part in some.split(step)]
         inside[some] = torch.cat(turns) > 0.5 if turns else inside[some]
@@ -86,7 +86,8 @@ def winding(x: Tensor, corners: Tensor) -> Tensor:
         return torch.ones_like(x[:, 0])
     if d == 1:  # between the first and second, third and fourth ... of the ends of intervals
         return ((corners[:, 0, 0] <= x).sum(dim=1) % 2).to(x)
-    a, b, *more = (corners[:, i].T[:, None] - x.T[:, :, None] for i in range(d))  # (d, n, m)
+    ends = corners.permute(1, 2, 0)[:, :, None]
+    a, b, *more = (ends - x.transpose(0, 1)[:, :, None]).unbind()  # (d, n, m) each
     if d == 2:
         return _angle(a[0] * b[1] - a[1] * b[0], _dot(a, b)).sum(dim=1) / (2 * math.pi)
     (c,) = more
@@ -112,21 +113,29 @@ def _scanned(x: Tensor, corners: Tensor) -> Tensor:
 
     begin = torch.full_like(x[:, 0], math.inf), torch.zeros_like(x[:, 0])
     (distance, turns), _ = scan(step, begin, corners)
+    inside = (turns > 0.5) & _in_box(x, corners)
     if corners.shape[2] == 2:
-        return torch.where(turns > 0.5, distance, -distance)
+        return torch.where(inside, distance, -distance)
     a, b, c = corners.unbind(1)
     curve = (torch.linalg.cross(b - a, c - a) == 0).all()  # segments, their first corner twice: no inside
-    return torch.where((turns > 0.5) | curve, distance, -distance)
+    return torch.where(inside | curve, distance, -distance)
 
 
 def _signed(x: Tensor, corners: Tensor) -> Tensor:
-    distance = _distances(x, corners).amin(dim=1)
-    return torch.where(winding(x, corners) > 0.5, distance, -distance)
+    distance, inside = _distances(x, corners).amin(dim=1), winding(x, corners) > 0.5
+    if corners.shape[1] == corners.shape[2]:
+        inside = inside & _in_box(x, corners)
+    return torch.where(inside, distance, -distance)
+
+
+def _in_box(x: Tensor, corners: Tensor) -> Tensor:
+    """Whether points are in the box of the facets: from outside of it a boundary is seen in half a turn at most."""
+    return ((x >= corners.amin(dim=(0, 1))) & (x <= corners.amax(dim=(0, 1)))).all(dim=1)
 
 
 def _distances(x: Tensor, corners: Tensor) -> Tensor:
     """Distances `(n, m)` of points to facets."""
-    return _from(x.T[:, :, None], *(corners[:, k].T[:, None] for k in range(corners.shape[1])))
+    return _from(x.transpose(0, 1)[:, :, None], *corners.permute(1, 2, 0)[:, :, None].unbind())
 
 
 def _from(x: Tensor, a: Tensor, *more: Tensor) -> Tensor:
