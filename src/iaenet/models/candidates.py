@@ -12,7 +12,7 @@ from iaenet.functions.basis import Trigonometric
 from iaenet.functions.field import Field
 from iaenet.functions.latent_grid import LatentGrid
 from iaenet.models.base import Pair
-from iaenet.models.linear_start import HELD_OUT, LinearStart
+from iaenet.models.linear_start import HELD_OUT, WORTH, LinearStart
 from iaenet.models.presets import change_of, for_pairs
 from iaenet.models.query_head import Head
 from iaenet.nn.branches import Branch, Fourier, GridConv, GridUNet, PointIAE, SpectralConv, SpectralIAE, to_plain
@@ -113,9 +113,10 @@ def _left_by_a_linear_map(given: Tensor, wanted: Tensor, modes: int, grid: Grid)
 def candidates(data: Sequence[Pair]) -> tuple[list[Candidate], Facts]:
     """Networks for normalised training pairs, the likeliest first, and the facts that they follow from.
 
-    The first is what `presets.for_pairs` finds. On a line convolutions are always tried: where all places are alike
-    they learn from each. Functions that reach beyond its band call for a wider one, jumps and edges for convolutions on
-    the grid (on a line, a U-Net), values that are given elsewhere than they are asked for, for kernels on the points.
+    What `presets.for_pairs` finds comes first, but on a line without a linear start convolutions do: where all places
+    are alike they learn from each. Functions that reach beyond its band call for a wider one, jumps and edges for
+    convolutions on the grid (on a line, a U-Net), values that are given elsewhere than they are asked for, for kernels
+    on the points.
     """
     rule = for_pairs(data)
     shape = rule["grid"]
@@ -149,6 +150,8 @@ def candidates(data: Sequence[Pair]) -> tuple[list[Candidate], Facts]:
         add("local", share, [SpectralIAE(Fourier(min(20, finest // 2)), latent=64), GridConv()], width=32, blocks=3)
     if dim == 1 and not local:
         add("convolutions", "all places may be alike", [SpectralConv(24), GridConv()], width=32, blocks=4, post=0)
+        if facts.linear_residual > WORTH:  # the usual network has no linear start
+            found.reverse()
     if dim == 1 and near and finest >= 128:
         depth = min(4, finest.bit_length() - 5)
         unet = [SpectralIAE(Fourier(16), latent=32), GridUNet(depth=depth, attention=3)]

@@ -33,7 +33,7 @@ from iaenet.training.run_folder import RunFolder
 
 log = logging.getLogger("iaenet")
 SHORT, LONG = 0.025, 0.05  # shares of the budget, for trials
-LEAST = 20  # steps of a short trial; fewer tell nothing
+LEAST, LEAST_1D = 20, 100  # steps of a short trial; fewer tell nothing, on a line, where a step is quick, even of more
 STEEPEST = 1.5  # s, at most
 FAR = 0.5  # times the lowest error of the trials: a linear map that leaves less is tried with every candidate
 CLEARLY = 0.9  # times what is expected of the likeliest: what another must stay below
@@ -107,8 +107,9 @@ class Chooser:
             for one in _differing(found, given)
         ]
         first = self._run(likeliest)
-        if first.steps < LEAST:
-            return self._chosen(first, f"a trial has fewer than {LEAST} steps: the likeliest network is taken")
+        least = LEAST_1D if data[0][0].discretization.dim == 1 else LEAST
+        if first.steps < least:
+            return self._chosen(first, f"a trial has fewer than {least} steps: the likeliest network is taken")
         doubtful = data[0][0].discretization.dim > 1 and facts.linear_residual < _error(first)
         if not others and not (doubtful and _may_start(first.options)):
             return self._chosen(first, "there is no other candidate")
@@ -192,7 +193,9 @@ class Chooser:
 def _differing(found: Sequence[Candidate], given: Mapping[str, Any]) -> list[Candidate]:
     """Those that are still different networks once the options that were given hold for all."""
     kept: list[Candidate] = []
-    for one in found[:1] if "branches" in given else found:
+    if "branches" in given:  # what else candidates have goes with their own
+        found = [one for one in found if "branches" not in one.options][:1] or found[:1]
+    for one in found:
         if {**one.options, **given} not in [{**other.options, **given} for other in kept]:
             kept.append(one)
     return kept
