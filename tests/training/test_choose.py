@@ -94,10 +94,26 @@ def test_values_that_are_given_elsewhere_than_asked_for_are_a_case_for_kernels()
 
 
 def test_a_linear_map_is_known_as_one():
-    _, facts = candidates(waves(power=1))
+    found, facts = candidates(waves(power=1))
     assert facts.linear_residual < 1e-3
-    _, facts = candidates(waves(power=2))
+    assert [one.name for one in found] == ["spectral", "convolutions"]
+    found, facts = candidates(waves(power=2))
     assert facts.linear_residual > 0.5
+    assert [one.name for one in found] == ["convolutions", "spectral"]  # the likeliest without a linear start
+
+
+def test_whoever_gives_branches_has_chosen(tmp_path, monkeypatch):
+    scripted(monkeypatch, {})
+    own = {"branches": [{"name": "spectral-conv", "modes": 3}], "width": 8}
+    found = chosen(tmp_path, waves(power=2), own)
+    assert [one.options for one in found.trials] == [own]
+
+
+def test_on_a_line_trials_of_few_steps_are_not_judged(tmp_path, monkeypatch):
+    scripted(monkeypatch, {"convolutions": 0.5, "spectral": 0.1}, steps=60)
+    assert chosen(tmp_path, waves(power=2)).chosen.name == "convolutions"
+    scripted(monkeypatch, {"convolutions": 0.5, "spectral": 0.1}, steps=100)
+    assert chosen(tmp_path, waves(power=2)).chosen.name == "spectral"
 
 
 @pytest.mark.slow
