@@ -33,7 +33,7 @@ from iaenet.training.run_folder import RunFolder
 
 log = logging.getLogger("iaenet")
 SHORT, LONG = 0.025, 0.05  # shares of the budget, for trials
-LEAST, LEAST_1D = 20, 100  # steps of a short trial that tell something; on a line the best begins slowest (docs/research.md)
+LEAST, LEAST_1D = 20, 100  # steps of a short trial that tell something; on a line the best may begin slowly
 STEEPEST = 1.5  # s, at most
 FAR = 0.5  # times the lowest error of the trials: a linear map that leaves less is tried with every candidate
 CLEARLY = 0.9  # times what is expected of the likeliest: what another must stay below
