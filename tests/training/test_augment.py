@@ -9,10 +9,11 @@ from iaenet.data.problems.burgers import Burgers, cole_hopf
 from iaenet.data.problems.random_fields import FourierSeries
 from iaenet.functions.seeds import stream
 from iaenet.models.registry import build
-from iaenet.training.augment import SETS, at_some_points, resampled, symmetric
+from iaenet.training.augment import SETS, at_some_points, resampled
 from iaenet.training.batches import Samples
 from iaenet.training.config import AugmentConfig, TrainConfig
 from iaenet.training.losses import losses_of
+from iaenet.training.symmetries import symmetric
 from tests.sizes import sizes
 from tests.trainings import TINY, waves
 
@@ -159,7 +160,6 @@ HALF = Discretization.tensor_grid([0.0, 0.25, 0.5])  # even, but of a domain tha
         (Discretization.tensor_grid([0.0, 0.1, 0.6], periodic=True), "reflect"),
         (Discretization.tensor_grid(np.arange(4) / 8, periodic=True), "shift"),
         (Discretization.tensor_grid((np.arange(4) + 0.3) / 4, periodic=True), "reflect"),
-        (Discretization.points([[0.0], [0.5]]), "reflect"),
         (Discretization.uniform((4, 5)), "transpose"),
         (Discretization.uniform((4, 4), bounds=[(0, 1), (0, 2)]), "transpose"),
         (Discretization.uniform((4, 4), periodic=(True, False)), "transpose"),

@@ -61,6 +61,7 @@ class Discretization(Frozen):
     """
 
     points = _Points()
+    moved_from: "tuple[Discretization, Any] | None" = None  # whose image it is, and by which motion
 
     def __init__(
         self,

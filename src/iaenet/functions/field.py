@@ -100,6 +100,7 @@ class Field(Parts):
     """
 
     __array_ufunc__ = None  # numbers of NumPy leave arithmetic to the field
+    moved_from: "tuple[Field, Any] | None" = None  # and the motion, if this is the image of a function
 
     def __init__(self, discretization: Discretization, values: Tensor | NDArray[Any]) -> None:
         if isinstance(values, np.ndarray) and values.dtype.kind in "fiubc":

@@ -27,6 +27,10 @@ SAME = 1e-3  # difference up to which weights and boundary tell of the same doma
 
 def on_nodes(grid: LatentGrid, what: Geometry, source: Discretization) -> Tensor:
     """One of the domain's functions at the nodes of a latent grid: `(s, 1)`; kept with the discretization."""
+    if source.moved_from is not None and grid.is_kept_by(source.moved_from[1]):
+        domain, motion = source.moved_from
+        moved: Tensor = motion.on_grid(on_nodes(grid, what, domain)[None], grid.shape, grid.periodic)[0]
+        return moved
     key = (*grid.key, what)
     if key not in source.cache:
         if what == "measure":
@@ -34,6 +38,16 @@ def on_nodes(grid: LatentGrid, what: Geometry, source: Discretization) -> Tensor
         else:
             source.cache[key] = distance_at(source, grid.coordinates.to(source.bounds.device))
     kept: Tensor = source.cache[key]
+    return kept
+
+
+def own_distance(source: Discretization) -> Tensor:
+    """`s` at the points of a discretization itself, `(n, 1)`; kept with it."""
+    if source.moved_from is not None:  # an image has its points in the same order
+        return own_distance(source.moved_from[0])
+    if "own distance" not in source.cache:
+        source.cache["own distance"] = distance_at(source, unit(source, source)[0])
+    kept: Tensor = source.cache["own distance"]
     return kept
 
 

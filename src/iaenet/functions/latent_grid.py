@@ -7,6 +7,7 @@ latent grid both are the identity.
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -103,11 +104,19 @@ class LatentGrid:
         values, where = field.batch_values, field.discretization
         if values.requires_grad or where.axes is not None:
             return self.encode(where, values)
+        if field.moved_from is not None and self.is_kept_by(field.moved_from[1]):
+            function, motion = field.moved_from
+            moved: Tensor = motion.on_grid(self.encoded(function), self.shape, self.periodic)
+            return moved
         if self.key not in field.cache:
             with torch.no_grad():
                 field.cache[self.key] = self.encode(where, values)
         kept: Tensor = field.cache[self.key]
         return kept
+
+    def is_kept_by(self, motion: Any) -> bool:
+        """Whether a motion takes the nodes to nodes; uniform ones are mirrored onto themselves."""
+        return all(self.shape[i] == self.shape[j] for i, j in enumerate(motion.order))
 
     def project(self, points: Tensor, weights: Tensor, values: Tensor, thin: Tensor | bool = False) -> Tensor:
         """E for points `(n, d)` of the unit box with weights `(n,)`, whatever they are; `thin` as for `Projection`."""

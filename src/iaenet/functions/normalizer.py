@@ -126,6 +126,8 @@ class Normalizer:
             made = Field.unchecked(part.discretization, (part.values - mean) / std)
             # What is made of a normalised function is kept with the function itself, which is the one that comes again.
             made.cache = part.cache.setdefault(("normalised", self._key), {})
+            if part.moved_from is not None:
+                made.moved_from = self.apply(part.moved_from[0]), part.moved_from[1]
             found.append(made)
         return given.with_parts(found)
 

@@ -9,7 +9,15 @@ from torch import Tensor, nn
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Periodic
 from iaenet.functions.field import Field
-from iaenet.functions.geometry import Geometry, distance_at, distance_to, measured, on_nodes, with_channel
+from iaenet.functions.geometry import (
+    Geometry,
+    distance_at,
+    distance_to,
+    measured,
+    on_nodes,
+    own_distance,
+    with_channel,
+)
 from iaenet.functions.interpolate import interpolate
 from iaenet.functions.latent_grid import unit
 from iaenet.models.base import IDEAS, Pair, infer_shape
@@ -246,10 +254,7 @@ class IAENet(GridModel):
         points, weights = unit(group.source, group.source)
         query, _ = unit(group.target, group.source)
         if "distance" in self.geometry:
-            if "own distance" not in group.source.cache:
-                group.source.cache["own distance"] = distance_at(group.source, points)
-            own = group.source.cache["own distance"]
-            here = with_channel(here, own)
+            here = with_channel(here, own_distance(group.source))
             there = here if same else with_channel(there, distance_at(group.source, query))
         code = self.head.encode(here, points, weights)
         along = self.blocks and group.target.axes is not None  # read off axis by axis, all points at once

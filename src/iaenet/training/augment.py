@@ -1,4 +1,4 @@
-"""Other versions of a sample: on other points (eq. loss), on some of them, and under symmetries of the problem."""
+"""Other versions of a sample: on other points (eq. loss), and on some of them."""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -25,7 +25,8 @@ def resampled(pairs: list[Pair], options: AugmentConfig, generator: torch.Genera
 
     An output on another domain than the input gets a T of its own; a vector, which has one point, stays as it is.
     """
-    _refuse_samples(pairs, "augment.weight")
+    if not isinstance(pairs[0][0], Field):
+        raise InvalidInputError("augment.weight is for inputs of one function; leave it out for samples of several")
     choices: list[tuple[str, int]] = [("grid", size) for size in options.sizes]
     choices += [("points", count) for count in options.points]
     if options.draw == "one":
@@ -38,11 +39,6 @@ def resampled(pairs: list[Pair], options: AugmentConfig, generator: torch.Genera
             to = at if source == target else _other_points(target, kind, size, generator)
             made.append((interpolate(given, at), wanted if wanted.discretization.n == 1 else interpolate(wanted, to)))
     return made
-
-
-def _refuse_samples(pairs: list[Pair], option: str) -> None:
-    if not isinstance(pairs[0][0], Field):
-        raise InvalidInputError(f"{option} is for inputs of one function; leave it out for samples of several")
 
 
 class _Domain(NamedTuple):
@@ -100,98 +96,3 @@ def _query_points(whole: Discretization, count: int, which: int) -> tuple[Tensor
         whole.cache[key] = indices, Discretization(whole.points[indices], share, whole.bounds, whole.periodic)
     kept: tuple[Tensor, Discretization] = whole.cache[key]
     return kept
-
-
-def symmetric(pairs: list[Pair], names: list[str], generator: torch.Generator) -> list[Pair]:
-    """Each pair moved by a random element of each symmetry; input and output are moved alike.
-
-    >>> grid = Discretization.uniform(4, periodic=True)
-    >>> f = Field(grid, torch.arange(4.0)[None, :, None])
-    >>> (moved, image), = symmetric([(f, f)], ["shift"], torch.Generator().manual_seed(1))
-    >>> bool((moved.values == image.values).all()), sorted(moved.values.flatten().tolist())
-    (True, [0.0, 1.0, 2.0, 3.0])
-    """
-    if names:
-        _refuse_samples(pairs, "augment.symmetries")
-    for name in names:
-        pairs = [_move(pair, name, generator) for pair in pairs]
-    return pairs
-
-
-def _move(pair: Pair, name: str, generator: torch.Generator) -> Pair:
-    given, wanted = pair
-    grid = given.discretization
-    if grid.axes is None or wanted.discretization.key != grid.key:
-        raise InvalidInputError(f"symmetry {name}: input and output must be on the same tensor grid, not on {grid}")
-    _check(name, grid)
-    both = torch.cat([given.values, wanted.values], dim=-1)
-    moved = _SYMMETRIES[name](both.unflatten(1, grid.shape), grid, generator).flatten(1, grid.dim)
-    return (
-        Field.unchecked(grid, moved[..., : given.channels]),
-        Field.unchecked(grid, moved[..., given.channels :]),
-    )
-
-
-@lru_cache(maxsize=256)
-def _check(name: str, grid: Discretization) -> None:
-    """Refuse a grid that the symmetry does not map onto itself."""
-    axes, box = grid.axes or (), grid.bounds.tolist()
-    if name == "transpose":
-        square = grid.dim == 2 and grid.shape[0] == grid.shape[1] and grid.periodic[0] == grid.periodic[1]
-        if not (square and torch.allclose(axes[0], axes[1]) and box[0] == box[1]):
-            raise InvalidInputError(f"symmetry transpose needs a square grid in 2-D, not {grid}")
-        return
-    for i, (axis, (low, high), wraps) in enumerate(zip(axes, box, grid.periodic, strict=True)):
-        if name == "shift":
-            moved, found = axis + (high - low) / len(axis), axis.roll(-1)
-        else:
-            moved, found = low + high - axis, _mirror(axis, 0, wraps)
-        miss = (moved - found) / (high - low)
-        miss = miss - miss.round() if wraps else miss
-        if bool((miss.abs() > 1e-6).any()) and (wraps or name != "shift"):
-            raise InvalidInputError(
-                f"symmetry {name}: axis {i} of {grid} is not mapped onto itself; leave the symmetry out, or give the "
-                "data on a uniform grid"
-            )
-
-
-def _shift(values: Tensor, grid: Discretization, generator: torch.Generator) -> Tensor:
-    """`f(x) -> f(x + h)` by a number of grid steps, another one for each sample."""
-    for axis, size in enumerate(grid.shape, start=1):
-        if not grid.periodic[axis - 1]:
-            continue
-        steps = torch.randint(size, (len(values),), generator=generator).to(values.device)
-        indices = (torch.arange(size, device=values.device) + steps[:, None]) % size
-        indices = indices.reshape(len(values), *[-1 if i == axis else 1 for i in range(1, values.ndim)])
-        values = values.gather(axis, indices.expand_as(values))
-    return values
-
-
-def _reflect(values: Tensor, grid: Discretization, generator: torch.Generator, sign: float = 1.0) -> Tensor:
-    """`f(x) -> f(-x)` along each axis, for half of the samples."""
-    for axis in range(1, grid.dim + 1):
-        values = _some(sign * _mirror(values, axis, grid.periodic[axis - 1]), values, generator)
-    return values
-
-
-def _mirror(values: Tensor, axis: int, wraps: bool) -> Tensor:
-    mirrored = values.flip(axis)
-    return mirrored.roll(1, axis) if wraps else mirrored  # i -> -i keeps point 0 of a period
-
-
-def _odd_reflect(values: Tensor, grid: Discretization, generator: torch.Generator) -> Tensor:
-    """`f(x) -> -f(-x)`, the reflection of a velocity."""
-    return _reflect(values, grid, generator, sign=-1.0)
-
-
-def _transpose(values: Tensor, _grid: Discretization, generator: torch.Generator) -> Tensor:
-    """`f(x, y) -> f(y, x)`, for half of the samples."""
-    return _some(values.transpose(1, 2), values, generator)
-
-
-def _some(moved: Tensor, kept: Tensor, generator: torch.Generator) -> Tensor:
-    chosen = (torch.rand(len(kept), generator=generator) < 0.5).to(kept.device)
-    return torch.where(chosen.reshape(-1, *[1] * (kept.ndim - 1)), moved, kept)
-
-
-_SYMMETRIES = {"shift": _shift, "reflect": _reflect, "odd-reflect": _odd_reflect, "transpose": _transpose}

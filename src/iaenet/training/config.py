@@ -1,6 +1,7 @@
 """How a model is trained: every choice with its default. No PyTorch here, so that help is instant."""
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_type_hints
@@ -64,6 +65,9 @@ OF_FIT = ("device", "validation", "resolution", "run", "progress")  # what else 
 
 
 MOST_EPOCHS = 10**6
+AXES = "xyz"
+SIGNS = "(:[+-]+/[+-]+)?"
+SYMMETRY = re.compile(f"auto|shift|transpose|odd-reflect(-[{AXES}])?|(reflect(-[{AXES}])?|swap-(xy|yz|xz)){SIGNS}")
 
 
 @dataclass(frozen=True)
@@ -177,8 +181,9 @@ class AugmentConfig(Options):
         points: numbers of random points to resample to, 64 sets of each. Default none.
         draw: one (a random T at each step) or all (the mean over all T at each step, as expensive as it sounds).
             Default one.
-        symmetries: symmetries of the problem, each applied at random: shift (periodic grids), reflect (x to -x),
-            odd-reflect (x to -x, and values change sign), transpose (swap the two axes). Default none.
+        symmetries: of the problem, each applied at random: shift (periodic grids), reflect (mirror images along each
+            axis, reflect-x along one), odd-reflect (values change sign), transpose (swap-yz in 3-D); reflect-x:-+/+ has
+            signs of channels. auto: those that the network's errors show by the way. Default auto.
         query_points: learn from so many of an output's points at a time, others at each step; 0 for all. For fine
             meshes, and networks that can be evaluated at any points. Default 0.
         noise: standard deviation of random numbers that are added to the inputs, in units of each channel's own; it
@@ -192,7 +197,7 @@ class AugmentConfig(Options):
     sizes: list[int] = field(default_factory=list)
     points: list[int] = field(default_factory=list)
     draw: Literal["one", "all"] = "one"
-    symmetries: list[Literal["shift", "reflect", "odd-reflect", "transpose"]] = field(default_factory=list)
+    symmetries: list[str] = field(default_factory=lambda: ["auto"])
     query_points: int = 0
     noise: float = 0.0
     steps: int = 1
@@ -203,12 +208,21 @@ class AugmentConfig(Options):
         super().__post_init__()
         if any(size < 2 for size in self.sizes) or any(count < 1 for count in self.points):
             raise InvalidInputError(f"augment: no grid of {self.sizes} or {self.points} points can be made")
-        if self.steps > 1 and (self.weight or self.symmetries or self.query_points):
+        for name in self.symmetries:
+            if not SYMMETRY.fullmatch(name):
+                known = "shift, reflect, reflect-x, odd-reflect, transpose, swap-xy, auto"
+                raise InvalidInputError(f"augment.symmetries: no symmetry {name!r}; there are {known}")
+        if self.steps > 1 and (self.weight or self.known_symmetries or self.query_points):
             raise InvalidInputError(
                 "augment.steps goes with noise alone: leave weight, symmetries and query_points out"
             )
         if self.push_forward and self.steps < 2:
             raise InvalidInputError("augment.push_forward is for augment.steps of 2 or more")
+
+    @property
+    def known_symmetries(self) -> list[str]:
+        """Those that are named; others are looked for with `auto`, but not for steps ahead."""
+        return [name for name in self.symmetries if name != "auto"]
 
 
 @dataclass(frozen=True)
@@ -278,6 +292,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "batch_size": 50,
         "optimizer": {"name": "adam", "lr": 1e-3, "clip": 0.0},
         "schedule": {"name": "plateau", "patience": 20, "factor": 0.5},
+        "augment": {"symmetries": []},
     },
 }
 OTHER_NAMES |= {name.replace(".", "_"): name for name in TrainConfig.names() if "." in name}

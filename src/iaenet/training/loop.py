@@ -29,6 +29,7 @@ from iaenet.training.batches import Samples, batches
 from iaenet.training.checkpoint import Tensors, flatten_optimizers, restore_optimizers
 from iaenet.training.config import TrainConfig
 from iaenet.training.distributed import Distributed
+from iaenet.training.found_symmetries import LOOK_AT, symmetries_of
 from iaenet.training.horizon import EVERY, Horizon, budget_of
 from iaenet.training.loggers import Logger, recording
 from iaenet.training.losses import Loss, losses_of
@@ -57,6 +58,7 @@ class State:
     planned: int = 0  # epochs, of which a finished run may get more,
     first_step: int = 0  # with a schedule that begins anew here
     first_epoch: int = 0
+    symmetries: list[str] | None = None  # of the problem, found by the way; None before they were looked for
     history: list[dict[str, float]] = field(default_factory=list)
 
 
@@ -136,6 +138,10 @@ def train(
             team.wait()  # a launcher ends all processes as soon as one has ended
             raise stopped(requested, state.step)
 
+    def way() -> float:
+        return (state.step - state.first_step) / max(steps, 1) if horizon is None else horizon.progress
+
+    looks = "auto" in config.augment.symmetries and config.augment.steps == 1 and loss is None
     settings = {"model": document["model"], **asdict(config)}
     recorder = recording(loggers if team.is_main else (), folder.path, settings, state.step)
     with recorder as record, interrupts() as stop, torch.random.fork_rng(devices=[]):
@@ -143,12 +149,13 @@ def train(
             state, config.patience
         ):
             order = order_of(state.epoch)
+            learnt = config.but(augment={"symmetries": config.augment.known_symmetries + (state.symmetries or [])})
             operator.train()
             for indices in order[state.position :]:
                 torch.manual_seed(derived_seed(config.seed, "network", state.step, team.rank))  # dropout
                 mine = team.share(indices)
                 chance = stream(config.seed, "augment", state.step)
-                losses = losses_of(network, training, mine.indices, config, chance, loss)
+                losses = losses_of(network, training, mine.indices, learnt, chance, loss)
                 team.engine.backward(mine.scale * losses.sum() / len(indices))
                 total, requested = team.total(mine.scale_of(losses), stop.signal)
                 _check(total, "loss", state.step + 1, state.epoch)
@@ -181,6 +188,8 @@ def train(
             _check(error, "validation error", state.step, state.epoch)
             _finish_epoch(state, error, lr_at(state.step - 1))
             rate.epoch(state.history[-1]["loss"])
+            if looks and state.symmetries is None and way() >= LOOK_AT:
+                state.symmetries = symmetries_of(mean, validation, folder if team.is_main else None)
             record(state.step, {name: state.history[-1][name] for name in ("epoch", "loss", "validation")})
             if team.is_main:
                 folder.append_log({**state.history[-1], "seconds": round(clock() - begin, 3)})

@@ -11,9 +11,10 @@ from iaenet.errors import InvalidInputError
 from iaenet.functions.field import Field, Parts
 from iaenet.functions.metrics import relative_l2
 from iaenet.models.base import Pair
-from iaenet.training.augment import at_some_points, resampled, symmetric
+from iaenet.training.augment import at_some_points, resampled
 from iaenet.training.batches import Samples
 from iaenet.training.config import TrainConfig
+from iaenet.training.symmetries import symmetric
 from iaenet.training.unrolled import noisy, unrolled
 
 Loss = Callable[[Any, Field, Field], Tensor]  # `loss(model, given, wanted) -> (b,)`, for b functions on the same points
@@ -32,7 +33,7 @@ def losses_of(
     if augment.steps > 1:
         with _autocast(samples.device.type, config.precision):
             return unrolled(network, samples.chains(indices, augment.steps), config, generator)
-    pairs: list[Pair] = symmetric(samples.take(indices), list(augment.symmetries), generator)
+    pairs: list[Pair] = symmetric(samples.take(indices), augment.known_symmetries, generator)
     pairs = at_some_points(pairs, augment.query_points, generator) if augment.query_points else pairs
     pairs = [(noisy(given, augment.noise, generator), wanted) for given, wanted in pairs] if augment.noise else pairs
     more = resampled(pairs, augment, generator) if augment.weight else []
