@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iaenet import Discretization
+from iaenet.data.problems.airfoil import Airfoil
 from iaenet.functions.alpha_shape import BOX
+from iaenet.functions.geometry import distance_at
 
 
 def drawn(seed, n, d, inside=lambda x: np.ones(len(x), bool)):
@@ -268,3 +270,21 @@ def test_very_many_points_are_weighed_by_bins(d):
     part = Discretization.points(drawn(1, 2**17 + 1, d, l_shape))
     assert part.measure == pytest.approx(1 - 0.5**d, rel=0.01)
     assert part.domain.endswith("% of its box, found from the points")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_void_of_a_mesh_ends_where_it_is_a_point(seed):
+    """Nodes of a mesh around a wing: the profile up to its trailing edge, where it is thinner than nodes are apart."""
+    mesh = Airfoil().record(np.random.default_rng([11, seed]), [1000])[0][1000].input_at
+    bare = Discretization.points(mesh.points, bounds=mesh.bounds.tolist())
+    assert bare.measure == pytest.approx(mesh.measure, rel=4e-4)  # 1e-3 with the strip behind the blunt end
+    tail = torch.tensor([[0.74, 0.5]], dtype=torch.float64)  # of the unit box: just before the trailing edge
+    assert float(distance_at(bare, tail)) == pytest.approx(float(distance_at(mesh, tail)), abs=2e-3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_points_lose_nothing_to_ends_of_voids(seed):
+    """Their borders are ragged: an edge between two sharp turns is no narrow end."""
+    x = np.random.default_rng([12, seed]).random((1500, 2))
+    x = x[np.linalg.norm(x - [0.45, 0.5], axis=1) > 0.2]
+    assert Discretization.points(x).measure == pytest.approx(1 - 0.04 * math.pi, rel=0.02)

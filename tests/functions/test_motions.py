@@ -1,10 +1,12 @@
 """Motions of a box: an image is the function on the moved points, and what was known of it is moved, too."""
 
+import numpy as np
 import pytest
 import torch
 
 from iaenet import Discretization, Field, IAENet, InvalidInputError
-from iaenet.functions.geometry import on_nodes, own_distance
+from iaenet.data.problems.bodies import Bodies
+from iaenet.functions.geometry import distance_at, on_nodes, own_distance
 from iaenet.functions.latent_grid import LatentGrid
 from iaenet.functions.motions import Motion, mirrors_and_swaps
 from iaenet.functions.normalizer import Normalizer
@@ -91,6 +93,17 @@ def test_the_domain_of_an_image_is_the_image_of_the_domain(what):
     alone = without_memory(Field(moved, torch.ones(moved.n, 1))).discretization
     assert torch.allclose(on_nodes(grid, what, moved), on_nodes(grid, what, alone), atol=1e-9)
     assert torch.allclose(own_distance(moved), own_distance(alone), atol=1e-9)
+
+
+@pytest.mark.parametrize("motion", [Motion.mirror(0, 3), Motion.swap(1, 2, 3), Motion((1, 2, 0), (False, True, True))])
+def test_the_inside_of_a_surface_stays_inside(motion):
+    surface = Bodies().record(np.random.default_rng(0), [162])[0][162].input_at
+    moved = motion.of_discretization(surface)
+    middle = torch.full((1, 3), 0.5, dtype=torch.float64)
+    assert float(distance_at(moved, middle)) == pytest.approx(float(distance_at(surface, middle)), rel=1e-6)
+    assert float(distance_at(moved, middle)) > 0
+    assert torch.equal(own_distance(moved), torch.zeros(surface.n, 1, dtype=torch.float64))
+    assert float(distance_at(moved, (moved.points + 1) / 2).abs().max()) < 1e-9
 
 
 def test_a_network_sees_an_image_as_any_function():

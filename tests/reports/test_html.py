@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pytest
 import torch
@@ -99,6 +100,19 @@ def test_no_run_is_one_clear_error(tmp_path, capsys):
     assert main(["report", str(tmp_path / "nowhere")]) == 2
     assert not (tmp_path / "r.html").exists()
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_symmetries_that_were_found(runs, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(runs / "ours", run)
+    (run / "symmetries.json").write_text('{"ratios": {"reflect-x": [1.012, 0.02]}, "accepted": ["reflect-x"]}')
+    write_report([run], tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text()
+    assert "Symmetries of the problem: reflect-x" in page
+    assert "<td>1.012</td>" in page
+    (run / "symmetries.json").write_text('{"ratios": [], "accepted": 3}')
+    with pytest.raises(CorruptFileError, match=r"symmetries\.json"):
+        write_report([run], tmp_path / "again.html")
 
 
 def test_what_was_chosen_within_a_budget(runs, tmp_path):

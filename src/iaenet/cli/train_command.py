@@ -164,7 +164,7 @@ def _add_recipe(parser: Any, kind: Any, prefix: str = "") -> None:
             _add_recipe(parser, hint, f"{field.name}.")
             continue
         row = whole_numbers if hint == list[int] else words
-        default = [] if get_origin(hint) is list else field.default
+        default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
         name = f"--{prefix}{field.name}"
         parser.add_argument(
             name, type=row if get_origin(hint) is list else hint, default=default, help=texts[field.name]

@@ -121,7 +121,8 @@ def _job(table: Table, name: str, row: Row, sizes: Preset) -> Job:
 def _training(table: Table, name: str, row: Row, sizes: Preset) -> Training:
     train, validation, _ = sizes.samples
     parameters = merged(table.parameters, sizes.parameters)
-    config = merged(sizes.config, row.config)
+    as_published: dict[str, Any] = {"augment": {"symmetries": []}} if row.model.get("name") == "published" else {}
+    config = merged(merged(as_published, sizes.config), row.config)
     other = None
     if row.steps_of is not None and sizes.length.budget:
         if row.steps_of not in table.rows:

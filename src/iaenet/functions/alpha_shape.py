@@ -15,6 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import QhullError
 
 from iaenet.functions.quadrature import Array, Flags, Index, Simplices, binned, gather, images
+from iaenet.functions.void_ends import SMOOTH, scatter, to_their_ends
 
 # Radii of empty balls in units of the local spacing times the upper quartile of all such ratios (about 0.73 for random
 # points, 0.6 for the nodes of a mesh). Random points in a box exceed VOID, or VOID_AT_WALL for balls centred on a wall,
@@ -27,7 +28,6 @@ EDGE, EDGE_AT_WALL = 1.6, 1.2
 LARGE = {2: 30.0, 3: 12.0}
 # Depth of the strip between the outermost of random points and the border, over their scatter about a smooth border.
 STRIP = {2: 3.3, 3: 2.0}
-SMOOTH = 0.03  # scatter of the nodes of a mesh about the border that they lie on
 QUARTILE = 0.9  # a larger upper quartile is that of points on curves or surfaces
 FEWEST = 32  # fewer points say too little about their domain: it is the box
 MOST = 2**17  # more points are weighed by bins
@@ -238,12 +238,29 @@ def _without_voids(found: Simplices, spacing: Array) -> Flags | None:
     kept = found.inside & ~(loose & in_void[label])
     # Points on curves or surfaces have no such domain.
     bare = np.bincount(found.corners[kept].ravel(), minlength=len(found.points))[: len(found.nodes)] == 0
-    return None if bare.mean() > 0.1 else np.asarray(kept)
+    if bare.mean() > 0.1:
+        return None
+    rows, columns, facets = _border(found, kept)
+    normals = _normals(found.nodes[facets], found.points[found.corners[rows, columns]])
+    is_mesh = scatter(found.nodes, facets, normals, spacing) < SMOOTH
+    return to_their_ends(found, kept) if d == 2 and is_mesh else np.asarray(kept)
+
+
+def _border(found: Simplices, kept: Flags) -> tuple[Index, Index, Index]:
+    """Facets `(m, d)` between what is kept and what is not: the simplex kept, its corner off the facet, the facet."""
+    n, d = found.nodes.shape
+    dropped = found.inside & ~kept
+    rows, columns = np.nonzero(
+        kept[:, None] & (found.neighbours >= 0) & dropped[found.neighbours] & (found.ball[0] > 0)[:, None]
+    )
+    facets = found.corners[rows[:, None], _FACETS[d][columns]]
+    own = (facets < n).all(axis=1)
+    return rows[own], columns[own], facets[own]
 
 
 def _part(found: Simplices, kept: Flags, spacing: Array, measure: float | None) -> Shape:
     """Weights of a domain that is a part of the box; with its `measure` they add up to that."""
-    n, d = found.nodes.shape
+    d = found.nodes.shape[1]
     sizes, _, _, pyramids = found.ball
     dropped = found.inside & ~kept
     at_border = kept[:, None] & (found.neighbours >= 0) & dropped[found.neighbours]
@@ -251,10 +268,8 @@ def _part(found: Simplices, kept: Flags, spacing: Array, measure: float | None) 
     beyond = (at_border & (pyramids < -1e-9 * sizes[:, None])).any(axis=1) & ~_at_wall(found)
     shares = np.where(beyond[:, None], sizes[:, None] / (d + 1), found.shares)
     weights = _positive(found, found.weights(kept, shares), kept)
-    rows, columns = np.nonzero(at_border & (sizes > 0)[:, None])
-    facets = found.corners[rows[:, None], _FACETS[d][columns]]
-    own = (facets < n).all(axis=1)
-    areas, depth = _strip(found.nodes, facets[own], found.points[found.corners[rows, columns][own]], spacing)
+    rows, columns, facets = _border(found, kept)
+    areas, depth = _strip(found.nodes, facets, found.points[found.corners[rows, columns]], spacing)
     if measure is None:
         weights += areas * depth
         weights /= max(1.0, weights.sum())
@@ -273,17 +288,9 @@ def _strip(nodes: Array, facets: Index, behind: Array, spacing: Array) -> tuple[
     """
     n, d = nodes.shape
     normals = _normals(nodes[facets], behind)
-    ends = facets.ravel()
-    mates = (nodes[facets].sum(axis=1, keepdims=True) - nodes[facets]) / (d - 1)
-    counts = np.bincount(ends, minlength=n)
-    edge = counts > 0
-    if edge.sum() < 8:
+    found = scatter(nodes, facets, normals, spacing)
+    if not math.isfinite(found):
         return np.zeros(n), np.zeros(n)
-    mean = np.stack([gather(ends, mates[:, :, a].ravel(), n) for a in range(d)], axis=1)[edge] / counts[edge, None]
-    normal = np.stack([gather(ends, np.repeat(normals[:, a], d), n) for a in range(d)], axis=1)[edge]
-    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
-    offset = np.einsum("md,md->m", nodes[edge] - mean, normal) / spacing[edge]
-    scatter = float(np.median(np.abs(offset - np.median(offset))))
-    depth = min(STRIP[d] * max(scatter - SMOOTH, 0.0), 0.5) * spacing
+    depth = min(STRIP[d] * max(found - SMOOTH, 0.0), 0.5) * spacing
     area = np.linalg.norm(normals, axis=1)
-    return gather(ends, np.repeat(area / d, d), n), np.asarray(depth)
+    return gather(facets.ravel(), np.repeat(area / d, d), n), np.asarray(depth)

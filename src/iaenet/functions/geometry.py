@@ -46,7 +46,9 @@ def own_distance(source: Discretization) -> Tensor:
     if source.moved_from is not None:  # an image has its points in the same order
         return own_distance(source.moved_from[0])
     if "own distance" not in source.cache:
-        source.cache["own distance"] = distance_at(source, unit(source, source)[0])
+        thin = source.given_boundary is None and source.cells is not None and source.cells.shape[1] <= source.dim
+        x = unit(source, source)[0]
+        source.cache["own distance"] = torch.zeros_like(x[:, :1]) if thin else distance_at(source, x)  # it is its nodes
     kept: Tensor = source.cache["own distance"]
     return kept
 

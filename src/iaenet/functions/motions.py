@@ -4,7 +4,7 @@
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import torch
 from torch import Tensor
@@ -39,6 +39,12 @@ class Motion:
         """Two axes exchanged."""
         places = {first: second, second: first}
         return cls(tuple(places.get(i, i) for i in range(dim)), (False,) * dim)
+
+    @property
+    def _turns_over(self) -> bool:
+        """Whether left becomes right."""
+        swaps = sum(first > second for first, second in combinations(self.order, 2))
+        return (sum(self.mirrored) + swaps) % 2 == 1
 
     def fits(self, where: Discretization) -> bool:
         """Whether the box is moved onto itself: axes that are exchanged have the same bounds and are of one kind."""
@@ -97,14 +103,17 @@ class Motion:
         def image(x: Tensor) -> Tensor:
             return low + (high - low) * self.of_points((x - low) / (high - low), where.periodic)
 
-        facets = where.given_boundary
+        cells, facets = where.cells, where.given_boundary
+        if self._turns_over:  # the domain stays on the same side of what has one
+            cells = None if cells is None else _reversed(cells)
+            facets = None if facets is None else (facets[0], _reversed(facets[1]))
         moved = Discretization(
             image(where.points),
             where.weights,
             where.bounds,
             where.periodic,
             rule=where.rule,
-            cells=where.cells,
+            cells=cells,
             domain=where.domain,
             boundary=None if facets is None else (image(facets[0]), facets[1]),
         )
@@ -125,6 +134,11 @@ class Motion:
         moved = Field.unchecked(self.of_discretization(where), field.values)
         moved.moved_from = field, self
         return moved
+
+
+def _reversed(cells: Tensor) -> Tensor:
+    """Simplices `(e, k)` the other way round."""
+    return cells[:, [1, 0, *range(2, cells.shape[1])]] if cells.shape[1] > 1 else cells
 
 
 def mirrors_and_swaps(where: Discretization) -> list[Motion]:

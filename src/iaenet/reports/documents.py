@@ -68,6 +68,14 @@ class ChoiceDocument:
 
 
 @dataclass
+class SymmetriesDocument:
+    """symmetries.json: ratios of errors on moved samples and their standard errors, and which count as symmetries."""
+
+    ratios: dict[str, tuple[float, float]]
+    accepted: list[str]
+
+
+@dataclass
 class ErrorsDocument:
     """Statistics of errors."""
 

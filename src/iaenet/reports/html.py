@@ -18,6 +18,7 @@ from iaenet.reports.documents import (
     LogLine,
     MetricsDocument,
     StateDocument,
+    SymmetriesDocument,
 )
 from iaenet.reports.html_page import embedded, figure, write_page
 from iaenet.reports.plots import save
@@ -47,6 +48,7 @@ class Page:
     seconds: str = ""
     best: dict[str, Any] | None = None
     choice: dict[str, Any] | None = None
+    symmetries: dict[str, Any] | None = None
     rows: list[dict[str, Any]] = field(default_factory=list)
     rollout: list[dict[str, Any]] = field(default_factory=list)
     certificate: dict[str, Any] | None = None
@@ -133,6 +135,7 @@ def _page(run: Path, number: int) -> Page:
         seconds=_seconds(run),
         best=metrics.get("best"),
         choice=first.read_json("choice.json", ChoiceDocument),
+        symmetries=first.read_json("symmetries.json", SymmetriesDocument),
         rows=(evaluation or {}).get("rows", []),
         rollout=(evaluation or {}).get("rollout", []),
         certificate=certificate,

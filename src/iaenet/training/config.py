@@ -67,7 +67,7 @@ OF_FIT = ("device", "validation", "resolution", "run", "progress")  # what else 
 MOST_EPOCHS = 10**6
 AXES = "xyz"
 SIGNS = "(:[+-]+/[+-]+)?"
-SYMMETRY = re.compile(f"auto|shift|transpose|odd-reflect(-[{AXES}])?|(reflect(-[{AXES}])?|swap-(xy|yz|xz)){SIGNS}")
+SYMMETRY = re.compile(f"auto|none|shift|transpose|odd-reflect(-[{AXES}])?|(reflect(-[{AXES}])?|swap-(xy|yz|xz)){SIGNS}")
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class AugmentConfig(Options):
             Default one.
         symmetries: of the problem, each applied at random: shift (periodic grids), reflect (mirror images along each
             axis, reflect-x along one), odd-reflect (values change sign), transpose (swap-yz in 3-D); reflect-x:-+/+ has
-            signs of channels. auto: those that the network's errors show by the way. Default auto.
+            signs of channels. auto: those that the network's errors show by the way; none. Default auto.
         query_points: learn from so many of an output's points at a time, others at each step; 0 for all. For fine
             meshes, and networks that can be evaluated at any points. Default 0.
         noise: standard deviation of random numbers that are added to the inputs, in units of each channel's own; it
@@ -210,7 +210,7 @@ class AugmentConfig(Options):
             raise InvalidInputError(f"augment: no grid of {self.sizes} or {self.points} points can be made")
         for name in self.symmetries:
             if not SYMMETRY.fullmatch(name):
-                known = "shift, reflect, reflect-x, odd-reflect, transpose, swap-xy, auto"
+                known = "shift, reflect, reflect-x, odd-reflect, transpose, swap-xy, auto, none"
                 raise InvalidInputError(f"augment.symmetries: no symmetry {name!r}; there are {known}")
         if self.steps > 1 and (self.weight or self.known_symmetries or self.query_points):
             raise InvalidInputError(
@@ -222,7 +222,7 @@ class AugmentConfig(Options):
     @property
     def known_symmetries(self) -> list[str]:
         """Those that are named; others are looked for with `auto`, but not for steps ahead."""
-        return [name for name in self.symmetries if name != "auto"]
+        return [name for name in self.symmetries if name not in ("auto", "none")]
 
 
 @dataclass(frozen=True)
