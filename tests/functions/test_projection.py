@@ -206,3 +206,10 @@ def test_what_cannot_be_is_named():
         LatentGrid((3,), (False,))
     with pytest.raises(InvalidInputError, match="modes for each of 2 axes"):
         Projection([3], [True, False])
+
+
+def test_zero_needs_no_equation():
+    where = Discretization.points(points_in("hole", 300, 2, rng(3)))
+    grid = LatentGrid((12, 12), (False, False))
+    zero = torch.zeros(2, where.n, 3)
+    assert torch.equal(grid.encode(where, zero), grid.project(where.points, where.weights, zero))

@@ -95,6 +95,8 @@ class LatentGrid:
         exact = values.to(source.weights)  # sums over many points: float32 would lose a digit
         matrices = self._axiswise(source, source, "encode", axis_encoder, exact)
         if matrices is None:
+            if not values.requires_grad and not bool(values.any()):  # as a constant is, once it is normalised
+                return values.new_zeros(len(values), self.size, values.shape[2])
             thin = self.extend and source.cells is not None and source.cells.shape[1] <= source.dim
             return self.project(*unit(source, source), values, thin)
         return apply_axes(matrices, exact).to(values) if matrices else values

@@ -4,8 +4,9 @@
 
 for validation samples (a_i, u_i), none of which N has seen. If the problem has the symmetry m, and inputs come as often
 moved as not, the moved samples are samples like the others, and the ratio is 1 but for chance. N must have learned what
-distinguishes a symmetry from none: it is the network after a fifth of its training, and its error must be small. What
-is found makes further samples for the rest of the training: mirror images, shifts, exchanged axes.
+distinguishes a symmetry from none: it is the network after a fifth of its training or later, and its error must be
+small. What is found makes further samples for the rest of the training: mirror images, shifts, exchanged axes. It is
+looked for when the validation error exceeds the training loss: before, more samples would bring nothing.
 """
 
 import logging
@@ -27,7 +28,8 @@ from iaenet.training.symmetries import Turn, symmetric
 
 log = logging.getLogger("iaenet")
 
-LOOK_AT = 0.2  # of the way of a training
+LOOK_AT = 0.2  # of the way of a training, at least,
+OVERFIT = 1.1  # and once the validation error is so many times the loss: before, further samples would bring nothing
 FEWEST, MOST = 16, 64  # samples that the ratio is taken over
 LEARNED = 0.3  # the error from which on a network tells nothing
 ALIKE, MOST_ALIKE = 1.05, 1.1  # the ratio up to which a motion is taken for a symmetry; at most, where chance is larger

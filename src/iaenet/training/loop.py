@@ -29,7 +29,7 @@ from iaenet.training.batches import Samples, batches
 from iaenet.training.checkpoint import Tensors, flatten_optimizers, restore_optimizers
 from iaenet.training.config import TrainConfig
 from iaenet.training.distributed import Distributed
-from iaenet.training.found_symmetries import LOOK_AT, symmetries_of
+from iaenet.training.found_symmetries import LOOK_AT, OVERFIT, symmetries_of
 from iaenet.training.horizon import EVERY, Horizon, budget_of
 from iaenet.training.loggers import Logger, recording
 from iaenet.training.losses import Loss, losses_of
@@ -188,7 +188,8 @@ def train(
             _check(error, "validation error", state.step, state.epoch)
             _finish_epoch(state, error, lr_at(state.step - 1))
             rate.epoch(state.history[-1]["loss"])
-            if looks and state.symmetries is None and way() >= LOOK_AT:
+            overfits = error > OVERFIT * state.history[-1]["loss"]
+            if looks and overfits and state.symmetries is None and way() >= LOOK_AT:
                 state.symmetries = symmetries_of(mean, validation, folder if team.is_main else None)
             record(state.step, {name: state.history[-1][name] for name in ("epoch", "loss", "validation")})
             if team.is_main:
