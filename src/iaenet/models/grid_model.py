@@ -29,6 +29,7 @@ from iaenet.nn.transform import Grid
 # Points along an axis of the latent grid, by dimension, where the data have no uniform grid of their own, and at most.
 DEFAULT = {1: 128, 2: 28, 3: 12}
 MOST = {1: 1024, 2: 64, 3: 20}
+COARSE, LOOKED_AT, AS_GOOD = 8, 8, 1.1  # in 3-D, if it leaves at most so many times as much of some outputs
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,7 @@ def as_shape(grid: int | Sequence[int] | None, dim: int) -> tuple[int, ...]:
 def latent_shape(data: Sequence[Pair]) -> tuple[int, ...]:
     """The latent grid for such data: as fine as the finest tensor grid of the inputs, up to a limit by dimension.
 
-    Inputs on other points have one by dimension alone.
+    Inputs on other points have one by dimension alone, in 3-D a coarser one where it holds the outputs as well.
 
     >>> from iaenet.functions.discretization import Discretization
     >>> grid = Discretization.uniform((43, 43))
@@ -203,5 +204,25 @@ def latent_shape(data: Sequence[Pair]) -> tuple[int, ...]:
     most, usual = (sizes[min(dim, max(sizes))] for sizes in (MOST, DEFAULT))
     grids = [given.discretization for given, _ in data]
     if any(grid.axes is None for grid in grids):
-        return (usual,) * dim
+        some = [wanted for _, wanted in data[:: max(1, len(data) // LOOKED_AT)]][:LOOKED_AT]
+        coarse = dim == 3 and left_by(COARSE, some) <= AS_GOOD * left_by(usual, some)
+        return (COARSE if coarse else usual,) * dim
     return tuple(max(4, min(most, max(sizes))) for sizes in zip(*(grid.shape for grid in grids), strict=True))
+
+
+def left_by(size: int, fields: Sequence[Field]) -> float:
+    """What a latent grid of so many points along each axis leaves of functions, as a share of their deviations.
+
+    >>> grid = Discretization.uniform((9, 9, 9))
+    >>> wave = Field(grid, torch.cos(torch.pi * grid.points[:, :1]))
+    >>> left_by(8, [wave]) < 1e-3
+    True
+    """
+    left = whole = 0.0
+    for field in fields:
+        where, values = field.discretization, field.batch_values[:1].double()
+        values = values - values.mean(dim=1, keepdim=True)
+        grid = LatentGrid((size,) * where.dim, where.periodic)
+        left += float((values - grid.read_off(grid.encode(where, values), where)).square().sum())
+        whole += float(values.square().sum())
+    return (left / whole) ** 0.5 if whole else 0.0
