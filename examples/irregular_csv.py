@@ -1,7 +1,7 @@
 """Your own data: a folder of CSV files, each one sample on its own points, to a model, to predictions elsewhere.
 
 Here the files are made first: a temperature measured by 40 to 80 sensors at random places on a rod, before and after a
-while. Then two commands do the rest, exactly as you would type them.
+while. Then two commands do the rest, exactly as you would type them; a third predicts slopes, too.
 """
 
 import argparse
@@ -17,6 +17,10 @@ TRAIN = (
     "train --data {0}/measurements --import.coordinates x --import.inputs before --import.outputs after --run {0}/model"
 )
 PREDICT = "predict {0}/model --input {0}/new.csv --output {0}/predicted.csv --at 201 --picture {0}/predicted.png"
+SLOPES = (
+    "predict {0}/model --input {0}/new.csv --output {0}/slopes.csv --at 201 --derivatives gradient,laplacian "
+    "--units '{{x: m}}' --picture {0}/slopes.png"
+)
 
 
 def measure(path: Path, generator: random.Random, sensors: int) -> None:
@@ -39,7 +43,7 @@ def main(folder: Path, samples: int = 120, extra: str = "--epochs 15") -> int:
     for i in range(samples):
         measure(folder / f"measurements/sample{i:03d}.csv", generator, generator.randint(40, 80))
     measure(folder / "new.csv", generator, 60)
-    for command in (f"{TRAIN} {extra}", PREDICT):
+    for command in (f"{TRAIN} {extra}", PREDICT, SLOPES):
         arguments = shlex.split(command.format(folder))
         print("iaenet", *arguments)
         code = iaenet(arguments)

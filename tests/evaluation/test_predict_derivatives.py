@@ -76,7 +76,7 @@ def test_the_command_agrees_with_finite_differences(trained, capsys):
     assert list(found) == [*axes, "output", *slopes, "output_laplacian"]
     text = capsys.readouterr().out
     assert f"output_x: {found['output_x'].min():.4g} to {found['output_x'].max():.4g}" in text
-    assert np.array_equal(command(folder, points)["output"], found["output"]) or dim == 1
+    assert np.allclose(command(folder, points)["output"], found["output"], rtol=1e-5, atol=1e-6)
     second = 0
     for axis, name in enumerate(slopes):
         assert off(found[name], differences(lambda x: command(folder, x)["output"], points, axis)) < 1e-4
@@ -165,7 +165,8 @@ def read(path):
             xarray = pytest.importorskip("xarray")
             engine = "h5netcdf" if path.suffix == ".nc" else "zarr"
             pytest.importorskip(engine)
-            with xarray.open_dataset(path, engine=engine) as file:
+            options = {"consolidated": False} if path.suffix == ".zarr" else {}
+            with xarray.open_dataset(path, engine=engine, **options) as file:
                 found = {name: file[name].values for name in file.variables}
         case _:
             meshio = pytest.importorskip("meshio")
@@ -188,7 +189,7 @@ def test_every_format_has_them_by_name(source, tmp_path, suffix):
     assert np.allclose(found["u"], plain, rtol=1e-6)
 
 
-def test_from_python_of_batches_samples_and_both_kinds():
+def test_from_python_of_batches_and_both_kinds():
     at = Discretization.points(np.random.default_rng(1).uniform(size=(30, 2)))
     batch = Field(SQUARE, torch.stack([FIELD.values, 2 * FIELD.values]))
     found = predict(MODEL, [FIELD, batch], [at, at], derivatives=BOTH)
@@ -197,10 +198,10 @@ def test_from_python_of_batches_samples_and_both_kinds():
     assert np.allclose(found.gradients[0].numpy(), slopes)
     assert np.allclose(found.gradients[1].numpy()[1], 2 * slopes)
     assert np.allclose(found.laplacians[1].numpy()[0, :, 0], wanted["u_laplacian"])
-    assert torch.equal(found.fields[0].values, predict(MODEL, FIELD, at).fields[0].values)
+    assert torch.allclose(found.fields[0].values, predict(MODEL, FIELD, at).fields[0].values, rtol=1e-12)
     only = predict(MODEL, FIELD, at, derivatives="laplacian")
     assert not only.gradients
-    assert torch.equal(only.laplacians[0].values, found.laplacians[0].values)
+    assert torch.allclose(only.laplacians[0].values, found.laplacians[0].values, rtol=1e-10)
     assert not found.gradients[0].values.requires_grad
 
 
