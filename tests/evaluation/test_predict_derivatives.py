@@ -278,6 +278,8 @@ def test_beside_bands(tmp_path, members):
     at = np.linspace(0.1, 0.9, 30)[:, None]
     found = command(tmp_path, at, "--band", "0.9", "--derivatives", "gradient")
     assert list(found) == ["x", "output", "output_lower", "output_upper", "output_x"]
+    with pytest.raises(InvalidInputError, match="bands are calibrated for one step"):
+        predict_files(model, tmp_path / "new.npz", tmp_path / "v.npz", inputs="input", band=0.9, steps=2)
     alone, banded = command(tmp_path, at, "--derivatives", "gradient"), command(tmp_path, at, "--band", "0.9")
     assert np.allclose(found["output_x"], alone["output_x"], rtol=1e-6, atol=1e-6)
     assert np.allclose(found["output_upper"], banded["output_upper"], rtol=1e-6, atol=1e-6)

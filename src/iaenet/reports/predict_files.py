@@ -96,6 +96,8 @@ def predict_files(
     given, where = _read(operator, source, kind, at, target.format.name == DATA, boundary, options)
     if steps < 1:
         raise InvalidInputError(f"a roll-out has at least 1 step, got {steps}")
+    if steps > 1 and maker is not None:
+        raise InvalidInputError(f"{steps} steps: bands are calibrated for one step; leave out the band")
     count = len(given.fields)
     if count * steps > 1 and not target.folder and target.format.write is None:
         raise InvalidInputError(
