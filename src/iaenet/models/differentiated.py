@@ -16,7 +16,7 @@ from iaenet.models.ensemble import Ensemble
 from iaenet.models.operator import Operator
 
 Derivative = Literal["gradient", "laplacian"]
-MOST = 2**14  # points of a call, all functions together: the graph of D at these is kept in memory
+MOST = 2**12  # points of a call, all functions together: the graph of D at these is kept in memory
 
 
 class Differentiated(nn.Module):
