@@ -65,6 +65,20 @@ def test_the_page_on_time(tmp_path, monkeypatch, capsys):
     assert "standing still" in capsys.readouterr().out
 
 
+def test_derivatives_of_predictions():
+    """Of the page on predictions, the block that stands for itself."""
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (DOCS / "predict.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    found = {}
+    exec(compile(next(block for block in blocks if "derivatives=" in block), "predict.md", "exec"), found)
+    made = found["found"]
+    u, slope = made.fields[0].values[:, 0], made.gradients[0].values[:, 0]
+    centred = (u.roll(-1) - u.roll(1)) * 100 / 2
+    assert float((centred - slope).norm() / slope.norm()) < 0.02
+    assert made.laplacians[0].values.shape == (100, 1)
+
+
 def test_arrays_in_and_out():
     blocks = re.findall(
         r"^```python\n(.*?)^```", (DOCS / "data.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE

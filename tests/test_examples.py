@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from examples import (
@@ -46,12 +47,19 @@ def test_quickstart(tmp_path, capsys):
     assert (tmp_path / "quickstart.png").stat().st_size > 10_000
 
 
-def test_own_csv_files_to_predictions_in_two_commands(tmp_path):
+def test_own_csv_files_to_predictions_in_two_commands(tmp_path, capsys):
     assert irregular_csv.main(tmp_path, samples=20, extra=f"--epochs 2 {TINY}") == 0
     with open(tmp_path / "predicted.csv") as file:
         rows = list(csv.reader(file))
     assert rows[0] == ["x", "after"]
     assert len(rows) == 1 + 201
+    found = np.genfromtxt(tmp_path / "slopes.csv", delimiter=",", names=True)
+    assert found.dtype.names == ("x", "after", "after_x", "after_laplacian")
+    assert np.allclose(found["after"], [float(u) for _, u in rows[1:]], atol=1e-5)
+    off = np.abs(np.gradient(found["after"], found["x"]) - found["after_x"])[1:-1]
+    assert off.max() < 0.02 * np.ptp(found["after_x"])
+    assert (tmp_path / "slopes.png").stat().st_size > 10_000
+    assert "after_laplacian inside" in capsys.readouterr().out
 
 
 def test_gaps_and_a_damaged_file(tmp_path, capsys):

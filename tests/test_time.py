@@ -10,7 +10,7 @@ import torch
 import xarray
 import yaml
 
-from iaenet import Discretization, Field, fit, load_dataset, write_dataset
+from iaenet import Discretization, Field, Sample, fit, load, load_dataset, write_dataset
 from iaenet.cli.main import main
 from iaenet.data.generate import generate
 from iaenet.data.import_files import import_data
@@ -326,3 +326,30 @@ def test_train_evaluate_predict_report(tmp_path, monkeypatch, capsys, file):
     assert len(list((tmp_path / "states").iterdir())) == 6
     assert main(["predict", "run", "--input", "state.npz", "--output", "b.npz", "--steps", "0"]) == 2
     assert "at least 1 step" in capsys.readouterr().err
+
+
+def test_the_length_of_a_step_as_a_number(tmp_path, monkeypatch):
+    """`u(t + T) = exp(-T) u(t)` for any T, a scalar of the sample: by command, and in roll-outs, where T stays."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    before = np.sin(2 * np.pi * np.arange(16) / 16 + rng.uniform(0, 6, size=(60, 1)))
+    dt = rng.uniform(0.1, 1.5, size=60)
+    np.savez("steps.npz", u=before, dt=dt, later=np.exp(-dt)[:, None] * before)
+    reading = ["--import.inputs", "{state: u}", "--import.scalars", "dt", "--import.outputs", "later"]
+    network = ["--model.width", "16", "--model.blocks", "1", "--epochs", "25", "--batch_size", "5", "--threads", "1"]
+    train = ["train", "--data", "steps.npz", *reading, "--import.periodic", "true", "--run", "run"]
+    assert main([*train, *network]) == 0
+    np.savez("new.npz", u=before[[0, 0]], dt=[0.2, 1.0])
+    files = ["--input", "new.npz", "--output", "after.npz"]
+    assert main(["predict", "run", *files, "--steps", "3", "--derivatives", "gradient"]) == 0
+    found = np.load("after.npz")
+    assert found["later"].shape == found["later_x"].shape == (6, 16)
+    model = load("run")
+    for row, length in enumerate((0.2, 1.0)):
+        state = Field(GRID, torch.from_numpy(before[0])[:, None].float())
+        for step in range(3):
+            state = model.predict(Sample({"state": state}, {"dt": length}))
+            assert np.allclose(found["later"][3 * row + step], state.numpy()[:, 0], atol=1e-5)
+    short, long = (np.linalg.norm(found["later"][k]) / np.linalg.norm(before[0]) for k in (2, 5))
+    assert abs(short - np.exp(-0.6)) < 0.1
+    assert abs(long - np.exp(-3.0)) < 0.1

@@ -54,6 +54,13 @@ def test_predict_at_points_and_on_a_grid(folder, capsys, tmp_path):
         table = np.array([list(map(float, row)) for row in list(csv.reader(file))[1:]])
     assert len(table) == 64
     assert model.metadata["sample"]["scalars"] == ["kappa"]
+    slopes = [*made, "--derivatives", "gradient", "--at", "65,65", "--output", str(tmp_path / "slopes")]
+    assert main(slopes) == 0
+    found = np.genfromtxt(tmp_path / "slopes" / "1.csv", delimiter=",", names=True)
+    assert found.dtype.names == ("x", "y", "u", "u_x", "u_y")
+    u, u_y = (found[name].reshape(65, 65) for name in ("u", "u_y"))
+    centred = (u[:, 2:] - u[:, :-2]) * 64 / 2
+    assert np.linalg.norm(centred - u_y[:, 1:-1]) < 0.02 * np.linalg.norm(u_y)
     (new / "scalars.csv").unlink()
     assert main([*made, "--at", "9,9", "--output", str(tmp_path / "none")]) == 2
     assert "scalars.csv: not there" in capsys.readouterr().err

@@ -10,6 +10,7 @@ import torch
 
 from iaenet import Discretization, Field
 from iaenet.models.candidates import candidates
+from iaenet.models.presets import change_of
 from iaenet.training import choose
 from iaenet.training.choose import Chooser
 from iaenet.training.config import TrainConfig
@@ -86,6 +87,22 @@ def test_of_outputs_near_the_inputs_the_change_is_learned(tmp_path, monkeypatch)
         found, _ = candidates(pairs)
         assert [one.name for one in found] == ["change"]
         assert chosen(tmp_path / str(start), pairs).chosen.options == {"linear_start": start}
+
+
+def test_a_map_that_knows_a_trajectory_by_heart_is_no_linear_step():
+    """Waves that drift, of each trajectory at its own speed: states beside a held-out one in time tell its next."""
+    grid, rng = Discretization.uniform((16, 16), periodic=True), torch.Generator().manual_seed(0)
+    harmonics = torch.cartesian_prod(torch.arange(-6, 7), torch.arange(-6, 7)).double()
+    pairs = []
+    for _ in range(4):
+        size, phase = torch.randn(2, len(harmonics), generator=rng, dtype=torch.float64)
+        speed = 0.008 * torch.nn.functional.normalize(torch.randn(2, generator=rng, dtype=torch.float64), dim=0)
+        drift = [2 * torch.pi * (grid.points - k * speed) @ harmonics.T + 3 * phase for k in range(31)]
+        states = [Field(grid, (torch.cos(angle) @ size)[:, None].float()) for angle in drift]
+        pairs += pairwise(states)
+    found, facts = candidates(pairs)
+    assert facts.linear_residual < change_of(pairs) / 2, "of every tenth sample, which is why that does not count"
+    assert found[0].options == {"linear_start": "identity"}
 
 
 def test_values_that_are_given_elsewhere_than_asked_for_are_a_case_for_kernels():

@@ -8,22 +8,25 @@ from typing import Any, Literal
 
 from iaenet.cli.evaluate_command import add_device_option, check_run
 from iaenet.cli.import_command import add_reader_option, check_source
-from iaenet.cli.options import RefusedError, add_pool_options, new_parser, whole_numbers
+from iaenet.cli.options import RefusedError, add_pool_options, new_parser, whole_numbers, words
 from iaenet.data.atomic import apart, check_folder, check_output
 from iaenet.data.formats import FORMATS, format_names, format_of_store
 from iaenet.data.reading.files import existing
-from iaenet.data.reading.reader_options import options_of
+from iaenet.data.reading.reader_options import OPTIONS, options_of
 from iaenet.errors import InvalidInputError
 
 EXAMPLES = """  iaenet predict RUN --input measurements/ --output predictions/
   iaenet predict RUN --input sensors.csv --coordinates x,y --output map.csv --at 64,64 --picture map.png
   iaenet predict RUN --input new.npz --output new_u.npz --at points.csv
   iaenet predict RUN --input new.npz --output new_u.npz --band 0.9 --picture bands.png
+  iaenet predict RUN --input new.npz --output new_u.npz --at 256 --derivatives gradient,laplacian
   iaenet predict RUN --input burgers.h5 --split test --resolution 256 --output predicted.h5
   iaenet predict RUN --input state.npz --steps 50 --output trajectory.nc
   iaenet predict RUN --input plate.vtu --output plate_u.vtu
   iaenet predict RUN --input 'runs/*.npz' --output predictions --workers 2
   iaenet predict RUN --input 'runs/*.zarr' --output predictions --backend dask --scheduler tcp://host:8786"""
+
+DERIVATIVES = ("gradient", "laplacian")
 
 
 def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str:
@@ -74,6 +77,19 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         help="What a band is to hold: points (that share of every function, in the mean) or function (all of it, with "
         "that probability). Default points.",
     )
+    parser.add_argument(
+        "--derivatives",
+        type=derivative_names,
+        default=(),
+        help="Derivatives of the predictions at their points, written as further channels: gradient (u_x, u_y), "
+        "laplacian (u_laplacian = u_xx + u_yy), or gradient,laplacian. Default: none.",
+    )
+    add_reader_option(
+        parser,
+        OPTIONS["units"],
+        "Units of coordinates by name, as {x: m, y: m}, for those of derivatives. Default: those in a NetCDF or zarr "
+        "input.",
+    )
     parser.add_argument("--picture", type=str | None, default=None, help="PNG to draw of some samples. Default: none.")
     parser.add_argument(
         "--format", type=str | None, default=None, help="Of the input, as for `iaenet import`. Default: by its name."
@@ -106,6 +122,8 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         raise InvalidInputError(f"--steps {given.steps}: a roll-out has at least 1 step")
     if given.steps > 1 and given.band is not None:
         raise InvalidInputError(f"--steps {given.steps}: bands are calibrated for one step; leave out --band")
+    if "units" in given and not given.derivatives:
+        raise InvalidInputError("--units: says those of coordinates, for derivatives; add --derivatives gradient")
     pattern = not Path(given.input).exists() and has_magic(given.input)
     if not pattern:
         check_source(given.input)
@@ -140,6 +158,8 @@ def predict_command(arguments: list[str], progress: Callable[[str], Any]) -> str
         output_format=given.output_format,
         band=given.band,
         band_kind=given.band_kind,
+        derivatives=given.derivatives,
+        units=given.get("units"),
         origin={"run": given.run},
         boundary=given.boundary,
         progress=progress("predicting"),
@@ -155,6 +175,8 @@ def _many(given: Any, options: dict[str, Any], progress: Callable[[str], Any]) -
     from iaenet.reports.predict_many import files_of, predict_many
 
     single = Path(given.input).is_file() or format_of_store(given.input)
+    usual = {"steps": 1, "band": None, "band_kind": "points", "derivatives": (), "boundary": None, "units": None}
+    options |= {name: given[name] for name, value in usual.items() if name in given and given[name] != value}
     try:
         return predict_many(
             given.run,
@@ -182,6 +204,18 @@ def _is_folder_of_arrays(source: str) -> bool:
     names = format_names()
     found = {names[file.suffix.lower()] for file in folder.iterdir() if file.suffix.lower() in names}
     return bool(found) and not any(FORMATS[name].folders for name in found)
+
+
+def derivative_names(given: Any) -> tuple[str, ...]:
+    """Which derivatives, written with commas between them, or as a list in YAML.
+
+    >>> derivative_names("gradient,laplacian")
+    ('gradient', 'laplacian')
+    """
+    found = words(given) if given else ()
+    if any(name not in DERIVATIVES for name in found) or len({*found}) < len(found):
+        raise RefusedError(f"derivatives are {', '.join(DERIVATIVES)} or both with a comma between, got {given!r}")
+    return found
 
 
 def query_points(given: Any) -> str | tuple[int, ...]:

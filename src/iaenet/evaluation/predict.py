@@ -16,6 +16,7 @@ from iaenet.evaluation.input_checks import InputChecks
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field
 from iaenet.models.base import Given, as_given
+from iaenet.models.differentiated import Derivative, differentiated
 from iaenet.models.inference import MOST_POINTS, ModelLike, infer
 from iaenet.models.operator import Operator
 
@@ -31,6 +32,8 @@ class Prediction:
     notes: list[str]
     mismatch: float | None = None  # the largest that was estimated, see `iaenet.evaluation.mismatch`
     bands: list[Band] = dataclasses.field(default_factory=list)  # of the level asked for
+    gradients: list[Field] = dataclasses.field(default_factory=list)  # if asked for: (n, c d), du_1/dx_1, du_1/dx_2, ..
+    laplacians: list[Field] = dataclasses.field(default_factory=list)  # if asked for: (n, c)
 
 
 def predict(
@@ -41,6 +44,7 @@ def predict(
     band: float | None = None,
     band_kind: Kind = "points",
     calibration: Calibration | None = None,
+    derivatives: Derivative | Sequence[Derivative] = (),
 ) -> Prediction:
     """The output function of each input function, at its own points or `at` others.
 
@@ -53,6 +57,7 @@ def predict(
         band_kind: what a band is to hold: points (that share of every function, in the mean) or function (all of a
             function, with that probability). Default points.
         calibration: that of the model, as `calibrate` gives it. Default: the one in the run that it was loaded from.
+        derivatives: gradient, laplacian, or both: of each prediction, at its points. Default: none.
 
     There is a note, and an estimate of the discretization mismatch, where an input has less than half of the points of
     the coarsest one trained on, is a point set where only grids were trained on (or the reverse), or lies in a domain
@@ -72,11 +77,18 @@ def predict(
     checks = InputChecks(operator)
     given = fields if isinstance(fields, Sequence) else [as_given(fields, "input")]
     maker = None if band is None else band_maker(operator, band, band_kind, calibration)
-    made = predictions(operator if maker is None else maker.model, given, targets(operator, at, len(given)), checks)
-    if maker is None:
-        return Prediction([field for _, field in made], checks.notes, checks.mismatch)
-    bands = [maker.band(start, found) for start, found in made]
-    return Prediction([one.prediction for one in bands], checks.notes, checks.mismatch, bands)
+    plain = operator if maker is None else maker.model
+    which = [derivatives] if isinstance(derivatives, str) else derivatives
+    wide = differentiated(operator, which, plain) if which else None
+    found = Prediction([], [])
+    for start, made in predictions(wide or plain, given, targets(operator, at, len(given)), checks):
+        end, slopes = (made, {}) if wide is None else wide.split(made)
+        around = None if maker is None else maker.band(start, end)
+        found.fields.append(end if around is None else around.prediction)
+        found.bands.extend([] if around is None else [around])
+        found.gradients.extend([slopes["gradient"]] if "gradient" in slopes else [])
+        found.laplacians.extend([slopes["laplacian"]] if "laplacian" in slopes else [])
+    return dataclasses.replace(found, notes=checks.notes, mismatch=checks.mismatch)
 
 
 def band_maker(operator: Operator, level: float, kind: Kind, calibration: Calibration | None = None) -> BandMaker:

@@ -110,6 +110,22 @@ def _left_by_a_linear_map(given: Tensor, wanted: Tensor, modes: int, grid: Grid)
     return float((wanted - start(given))[held].norm() / wanted[held].norm().clamp_min(1e-30))
 
 
+def _left_of_the_last(data: Sequence[Pair], shape: Sequence[int], modes: int) -> float:
+    """What a linear map that is fitted to the first half of the samples leaves of the last quarter.
+
+    Steps of one trajectory are near one another, so that every tenth of them is no test: a map of many numbers passes
+    it by heart. The last ones are of other trajectories, or, of a single one, at another time.
+    """
+    periodic = data[0][0].discretization.periodic
+    grid, latent = Grid(tuple(shape), periodic), LatentGrid(list(shape), periodic)
+    given, wanted = (_on_grid([pair[side] for pair in data], latent) for side in (0, 1))
+    half, last = len(given) // 2, 3 * len(given) // 4
+    start = LinearStart(given.shape[-1], wanted.shape[-1], modes, grid)
+    if not start.fit([given[:half]], [wanted[:half]]):
+        return 1.0
+    return float((wanted - start(given))[last:].norm() / wanted[last:].norm().clamp_min(1e-30))
+
+
 def candidates(data: Sequence[Pair]) -> tuple[list[Candidate], Facts]:
     """Networks for normalised training pairs, the likeliest first, and the facts that they follow from.
 
@@ -126,7 +142,9 @@ def candidates(data: Sequence[Pair]) -> tuple[list[Candidate], Facts]:
     share = f"{beyond:.0%} of the functions lie beyond the band"
     if "linear_start" in rule:
         why = "outputs are near the inputs: it learns the change"
-        linear = facts.linear_residual < change_of(data) / 2  # a step of a linear equation, say
+        half = change_of(data) / 2
+        # A step of a linear equation, say, and not one that a linear map knows from the states beside it in time.
+        linear = facts.linear_residual < half and _left_of_the_last(data, shape, facts.linear_modes) < half
         return [Candidate("change", why, {"linear_start": facts.linear_modes if linear else "identity"})], facts
     local = "branches" in rule  # the rule has found a U-Net
     found = [Candidate("U-Net" if local else "spectral", "the inputs need smoothing" if local else "the usual network")]

@@ -89,8 +89,8 @@ class _Group:
         """The functions in batches of moderate size, in the precision and on the device of the model."""
         fields = list(self.fields.values())
         stack: Given = fields[0] if len(fields) == 1 else type(fields[0]).stack(fields)
-        values = stack.parts[0].values
-        if like is not None and (values.dtype != like.dtype or values.device != like.device):
+        kinds = {(part.values.dtype, part.values.device) for part in stack.parts}  # a state with the numbers of a file
+        if like is not None and kinds != {(like.dtype, like.device)}:
             stack = stack.to(like.dtype).to(like.device)
         most = max(1, most_points // self.points)
         if stack.count <= most:

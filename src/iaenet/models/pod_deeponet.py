@@ -95,7 +95,7 @@ class PODDeepONet(SensorNetwork):
         return functions[0] + torch.einsum("bk,knj->bnj", b, functions[1:])
 
     def _at(self, functions: Tensor, target: Discretization) -> Tensor:
-        order = self.places.order(target)
+        order = None if target.points.requires_grad else self.places.order(target)
         if order is not None:
             inverse = torch.empty_like(order)
             inverse[order] = torch.arange(len(order), device=order.device)

@@ -13,17 +13,22 @@ from iaenet.models.inference import ModelLike, infer
 
 
 @overload
-def rollout(model: ModelLike, fields: Given, steps: int, at: Discretization | None = None) -> list[Field]: ...
+def rollout(
+    model: ModelLike, fields: Given, steps: int, at: Discretization | None = None, channels: int | None = None
+) -> list[Field]: ...
 @overload
 def rollout(
-    model: ModelLike, fields: Sequence[Given], steps: int, at: Discretization | None = None
+    model: ModelLike, fields: Sequence[Given], steps: int, at: Discretization | None = None, channels: int | None = None
 ) -> list[list[Field]]: ...
-def rollout(model: ModelLike, fields: Any, steps: int, at: Discretization | None = None) -> list[Any]:
+def rollout(
+    model: ModelLike, fields: Any, steps: int, at: Discretization | None = None, channels: int | None = None
+) -> list[Any]:
     """`u_1, .., u_steps` with `u_(k+1) = model(u_k)`, from a field or a list of fields; a list over the steps.
 
     Channels of the input beyond those of the output, such as a coefficient, stay as they are: those of the state come
     first. So do the numbers and other functions of a `Sample`, whose first function is the state. A model goes on from
-    the points that it was given, or from those of `at`, where the first step is read off.
+    the points that it was given, or from those of `at`, where the first step is read off. Of an output that has more
+    than the state, such as derivatives of it, the first `channels` are the state. Default: all.
 
     >>> grid = Discretization.uniform(2)
     >>> double = lambda field, at=None: Field(field.discretization, 2 * field.values)
@@ -34,18 +39,21 @@ def rollout(model: ModelLike, fields: Any, steps: int, at: Discretization | None
         raise InvalidInputError(f"a roll-out has at least 1 step, got {steps}")
     single = not isinstance(fields, Sequence)
     given = [as_given(one, f"input {i}") for i, one in enumerate([fields] if single else fields)]
-    states = list(_states(model, given, steps, at))
+    states = list(_states(model, given, steps, at, channels))
     return [found[0] for found in states] if single else states
 
 
-def _states(model: ModelLike, given: list[Given], steps: int, at: Discretization | None) -> Iterator[list[Field]]:
+def _states(
+    model: ModelLike, given: list[Given], steps: int, at: Discretization | None, channels: int | None
+) -> Iterator[list[Field]]:
     for step in range(steps):
         try:
             found = infer(model, given, None if at is None else [at] * len(given))
         except InvalidInputError as error:
             raise InvalidInputError(f"step {step + 1} of the roll-out: {error}") from None
         yield found
-        given = [next_input(state, before) for state, before in zip(found, given, strict=True)]
+        states = [Field.unchecked(each.discretization, each.values[..., :channels]) for each in found]
+        given = [next_input(state, before) for state, before in zip(states, given, strict=True)]
 
 
 def next_input(state: Field, before: Given) -> Any:

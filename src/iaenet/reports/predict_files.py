@@ -1,6 +1,6 @@
 """Predictions from files to files, in the formats that can be imported."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from iaenet.data.reading.point_files import read_points
 from iaenet.data.reading.reader_options import parse_options
 from iaenet.data.reading.sample_points import Rule
 from iaenet.data.summary import label
+from iaenet.data.writing.derivative_channels import check_coordinate_units, derivative_channels
 from iaenet.data.writing.output import Output, Sample, coordinate_names
 from iaenet.data.writing.target import choose, write
 from iaenet.errors import InvalidInputError
@@ -25,8 +26,9 @@ from iaenet.evaluation.calibration import Kind
 from iaenet.evaluation.input_checks import InputChecks, channels_of
 from iaenet.evaluation.predict import Target, band_maker, predictions, targets
 from iaenet.functions.field import Field, Parts
+from iaenet.models.differentiated import Derivative, differentiated
 from iaenet.models.operator import Operator
-from iaenet.models.rollout import next_input
+from iaenet.models.rollout import next_input, rollout
 from iaenet.reports.plots import Panel, channels_shown, draw_panels, numbers_of, save
 
 DRAWN = 3  # samples in a picture
@@ -44,6 +46,8 @@ def predict_files(
     output_format: str | None = None,
     band: float | None = None,
     band_kind: Kind = "points",
+    derivatives: Derivative | Sequence[Derivative] = (),
+    units: Mapping[str, str] | None = None,
     origin: dict[str, Any] | None = None,
     boundary: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -57,6 +61,9 @@ def predict_files(
     format, output_format: Default: by the names of the files, see `read_inputs` and `data.writing.target.choose`.
     band, band_kind: level of a band around each prediction, and what it is to hold, see `iaenet.predict`; its ends are
         written as channels of their own, `u_lower` and `u_upper`. Default: no bands.
+    derivatives: gradient, laplacian, or both, of each prediction at its points, written as channels `u_x`, `u_y`, and
+        `u_laplacian`. Default: none.
+    units: those of coordinates by name, for the units of derivatives. Default: those in a NetCDF or zarr input.
     origin: what the output should say of where it comes from, beside the input.
     boundary: file or folder with the boundaries of the domains, see `import_data`. Default: none.
     options: how to read the input, see `iaenet.data.reading.reader_options`.
@@ -74,6 +81,10 @@ def predict_files(
     'x,u'
     """
     maker = None if band is None else band_maker(operator, band, band_kind)
+    plain = operator if maker is None else maker.model
+    asked = [derivatives] if isinstance(derivatives, str) else derivatives
+    wide = differentiated(operator, asked, plain) if asked else None
+    which = () if wide is None else wide.which
     kind = format_of(source) if format is None else format
     target = choose(output, kind, output_format)
     file = at if isinstance(at, str | Path) else None
@@ -85,25 +96,35 @@ def predict_files(
     given, where = _read(operator, source, kind, at, target.format.name == DATA, boundary, options)
     if steps < 1:
         raise InvalidInputError(f"a roll-out has at least 1 step, got {steps}")
+    if steps > 1 and maker is not None:
+        raise InvalidInputError(f"{steps} steps: bands are calibrated for one step; leave out the band")
     count = len(given.fields)
     if count * steps > 1 and not target.folder and target.format.write is None:
         raise InvalidInputError(
             f"{output}: {count * steps} functions, but a {target.suffix} file holds one; give the name of a folder"
         )
     predicted = channels_of(operator, "outputs")
-    outputs = predicted if maker is None else (*predicted, *_ends(predicted))
+    base = predicted if maker is None else (*predicted, *_ends(predicted))
+    coordinates = coordinate_names(given.coordinates, _output_space(operator, given)[0], base)
+    check_coordinate_units(units or {}, coordinates)
+    known = {**given.coordinate_units, **(units or {})}
+    slopes = derivative_channels(predicted, coordinates, which, known, [channel.name for channel in base])
+    outputs = (*base, *slopes)
     checks, seen = InputChecks(operator), Seen(outputs)
     drawn = set(np.linspace(0, count - 1, DRAWN).round().astype(int).tolist()) if picture is not None else set()
     rows: dict[str, list[Panel]] = {}
 
     def samples() -> Iterator[Sample]:
-        made = predictions(operator if maker is None else maker.model, given.fields, where, checks, given.where)
+        made = predictions(plain if wide is None else wide, given.fields, where, checks, given.where)
         for i, (start, end) in enumerate(made):
-            around = None if maker is None else maker.band(start, end)
+            state, more = (end, {}) if wide is None else wide.split(end)
+            around = None if maker is None else maker.band(start, state)
             if around is not None:
-                parts = [around.prediction.values, around.lower.values, around.upper.values]
-                end = Field.unchecked(end.discretization, torch.cat(parts, dim=-1))
-            states = [end] if steps == 1 else [end, *operator.rollout(next_input(end, start), steps - 1)]
+                parts = [around.prediction, around.lower, around.upper, *more.values()]
+                end = Field.unchecked(end.discretization, torch.cat([part.values for part in parts], dim=-1))
+            states = [end]
+            if steps > 1:
+                states += rollout(wide or operator, next_input(state, start), steps - 1, channels=len(predicted))
             own = end.discretization is start.parts[0].discretization
             mesh = given.mesh(i) if given.mesh is not None and own else None
             whole = mesh is not None and len(mesh.points) == end.discretization.n  # no point without a value left out
@@ -115,6 +136,9 @@ def predict_files(
                 title = "\n".join([given.names[i], *numbers_of(start)])
                 panels = _panels("input", given.channels, start)
                 rows[title] = panels + _panels("predicted", predicted, states[-1], around)
+                if slopes:
+                    shown = Field.unchecked(end.discretization, states[-1].values[:, -len(slopes) :])
+                    rows[title] += _panels("predicted", slopes, shown)
             if progress is not None:
                 progress(i + 1, count)
 
@@ -124,7 +148,7 @@ def predict_files(
             samples(),
             given.channels,
             outputs,
-            coordinate_names(given.coordinates, _output_space(operator, given)[0], outputs),
+            coordinates,
             suffix=target.suffix,
             origin={"input": str(source), **(origin or {})},
             splits=[split for split in given.splits or ["test"] * count for _ in range(steps)],
@@ -134,6 +158,8 @@ def predict_files(
     )
     lines = [f"{output}: {seen.text}", *seen.ranges]
     lines += [f"note: {note}" for note in [*given.notes, *_units(operator, given), *checks.notes]]
+    if "laplacian" in which and seen.zero(len(predicted)):
+        lines.append("note: the Laplacian is 0 everywhere: between points this model is linear, and has no other")
     lines += told(given.skipped)
     if picture is not None:
         save(draw_panels(list(rows.values()), list(rows)), picture, sources)
@@ -245,6 +271,10 @@ class Seen:
         few, many, count = min(self._points), max(self._points), len(self._points)
         points = f"{few} points" if few == many else f"{few} to {many} points"
         return f"1 sample at {points}" if count == 1 else f"{count} samples at {points} each"
+
+    def zero(self, last: int) -> bool:
+        """Whether the last channels are 0 everywhere."""
+        return not (self._low[-last:].any() or self._high[-last:].any())
 
     @property
     def ranges(self) -> list[str]:

@@ -51,7 +51,7 @@ class Imported:
     `given` has the inputs alone, read without their outputs, and `where(i)` says where sample i is from. `splits` are
     those that the file itself knows, and `mesh(i)` is the mesh of sample i, as meshio has it, where there is one.
     `positions` are the places of samples in time within their records, where they are not simply their order. `notes`
-    are what was assumed, `skipped` what was left out and why.
+    are what was assumed, `skipped` what was left out and why. `coordinate_units` are by name, of files that say them.
     """
 
     pairs: Sequence[Pair]
@@ -67,6 +67,7 @@ class Imported:
     positions: tuple[int, ...] | None = None
     notes: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
+    coordinate_units: dict[str, str] = field(default_factory=dict)
 
     def subset(self, indices: Sequence[int]) -> "Imported":
         """The samples of these indices, in this order.

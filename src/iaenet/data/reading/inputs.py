@@ -1,7 +1,7 @@
 """Inputs for a trained model, from any file that can be imported; outputs need not be in it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,7 @@ class Given:
     mesh: Callable[[int], Any] | None = None  # the mesh of a sample, as meshio has it
     notes: tuple[str, ...] = ()  # what was assumed
     skipped: tuple[str, ...] = ()  # what was left out, and why
+    coordinate_units: Mapping[str, str] = field(default_factory=dict)  # by name, of those that the file says
 
 
 def read_inputs(
@@ -116,6 +117,7 @@ def _given(
         # Files of the format trained on are read as those were, and whoever imported them was told.
         notes=() if (metadata.get("provenance") or {}).get("reader") == name else imported.notes,
         skipped=imported.skipped,
+        coordinate_units=imported.coordinate_units,
     )
 
 

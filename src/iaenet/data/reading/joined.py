@@ -93,6 +93,7 @@ def read_joined(kind: Reader, path: str | Path, options: Mapping[str, Any], outp
         provenance={"reader": kind.name, "source": str(path), "bytes": sum(_bytes(part) for part in parts)},
         given=Lazy(count, given),
         where=where,
+        coordinate_units={name: unit for part in parts for name, unit in part.coordinate_units.items()},
     )
 
 

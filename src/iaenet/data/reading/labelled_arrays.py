@@ -3,6 +3,7 @@
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any
@@ -59,7 +60,9 @@ def read_labelled(
         for names, role in ((inputs, "inputs"), (outputs, "outputs"))
     ]
     items = [*source.chosen(inputs, "inputs"), *source.chosen(outputs, "outputs")]
-    known = {item.name: source.open(0)[item.name].attrs.get("units") for item in items}
+    first = source.open(0)
+    named = {name: first[name].attrs.get("units") for name in [*(item.name for item in items), *where_is]}
+    known = {name: unit for name, unit in named.items() if isinstance(unit, str)}
     twins = time is None and source.twins(items[0].name, space)
     imported = assemble(
         source.where,
@@ -68,7 +71,7 @@ def read_labelled(
         bounds=bounds,
         periodic=periodic,
         rule=rule,
-        units={name: unit for name, unit in known.items() if isinstance(unit, str)} | dict(units or {}),
+        units={name: unit for name, unit in known.items() if name not in where_is} | dict(units or {}),
         provenance=provenance,
         records=[f"sample {source.place(i)[1]}" for i in range(source.count)] if twins else None,
         missing=missing,
@@ -79,6 +82,7 @@ def read_labelled(
         ]
         * twins,
     )
+    imported = replace(imported, coordinate_units={name: known[name] for name in where_is if name in known})
     if time is None:
         return imported
     return in_time(imported, [source.place(i)[0] for i in range(source.count)], source.step(time), segment)
