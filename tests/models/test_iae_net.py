@@ -23,6 +23,7 @@ from iaenet import (
     Wavelet,
     relative_l2,
 )
+from iaenet.data.problems.bodies import Bodies
 from iaenet.models.presets import NAMES
 from iaenet.nn.transform import Grid, shifted
 from tests.smooth import mismatch, smooth
@@ -331,3 +332,15 @@ def test_shifts_move_the_grid_in_training_alone(d):
     assert not torch.allclose(*trained, atol=1e-6)
     model.eval()
     assert torch.equal(model(field).values, model(field).values)
+
+
+def test_in_space_the_latent_grid_is_as_coarse_as_the_outputs_allow():
+    """A surface of 642 nodes determines no more than eight points along an axis hold; 900 points of a cube do."""
+    bodies = [Bodies().record(np.random.default_rng(i), [642])[0][642] for i in range(4)]
+    surfaces = [tuple(Field(at, torch.from_numpy(values).float()) for at, values in
+                      ((one.input_at, one.input), (one.output_at, one.output))) for one in bodies]  # fmt: skip
+    assert IAENet.for_data(surfaces).latent.shape == (8, 8, 8)
+    x = torch.rand(4, 900, 3, generator=torch.Generator().manual_seed(0))
+    where = [Discretization.points(one, rule="monte-carlo") for one in x]
+    cubes = [Field(at, torch.cos(3 * torch.pi * one).prod(1, keepdim=True)) for at, one in zip(where, x, strict=True)]
+    assert IAENet.for_data([(one, one) for one in cubes]).latent.shape == (12, 12, 12)
