@@ -68,5 +68,5 @@ def test_training_touches_the_files_that_its_walk_names(tmp_path):
     data = tmp_path / "data.h5"
     assert not main(["generate", "burgers", "--samples", "12", "--resolutions", "32", "--out", str(data)])
     with traced() as found:
-        assert not main(["train", "--data", str(data), "--epochs", "1", "--threads", "1", "--run", str(tmp_path / "run")])
+        assert not main(["train", "--data", str(data), "--epochs", "1", "--run", str(tmp_path / "run")])
     assert walk <= found
