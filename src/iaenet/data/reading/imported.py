@@ -40,9 +40,6 @@ class Lazy(Sequence[T]):
         return map(self._make, range(self._count))
 
 
-LazyPairs = Lazy[Pair]
-
-
 @dataclass(frozen=True)
 class Imported:
     """Pairs `(input, output)` from files of the user, with channels, parameters and where they came from.
@@ -71,7 +68,7 @@ class Imported:
     def subset(self, indices: Sequence[int]) -> "Imported":
         """The samples of these indices, in this order.
 
-        >>> Imported(LazyPairs(5, lambda i: (i, i)), (), (), records=("a", "a", "b", "b", "b")).subset([4, 1]).records
+        >>> Imported(Lazy(5, lambda i: (i, i)), (), (), records=("a", "a", "b", "b", "b")).subset([4, 1]).records
         ('b', 'a')
         """
         kept = list(indices)
@@ -90,7 +87,7 @@ class Imported:
     def split(self, train: float = 0.8, validation: float = 0.1, test: float = 0.1, seed: int | None = 0) -> list[str]:
         """The split of every sample, records whole: see `iaenet.data.splits.split_records`.
 
-        >>> imported = Imported(LazyPairs(5, lambda i: None), (), ())
+        >>> imported = Imported(Lazy(5, lambda i: None), (), ())
         >>> imported.split(3, 0, 2, seed=None)
         ['train', 'train', 'train', 'test', 'test']
         """
