@@ -100,7 +100,7 @@ class Imported:
 
         Every record is cut in time, see `iaenet.data.splits.split_in_time`; samples without records are one record.
 
-        >>> imported, splits = Imported(LazyPairs(7, lambda i: None), (), ()).split_in_time(3, 1, 1)
+        >>> imported, splits = Imported(Lazy(7, lambda i: None), (), ()).split_in_time(3, 1, 1)
         >>> len(imported.pairs), splits
         (5, ['train', 'train', 'train', 'validation', 'test'])
         """
