@@ -1,7 +1,15 @@
-"""Docstrings describe fields and arguments in lines `name: ...`; the reference shows these as parameters."""
+"""Docstrings describe fields and arguments in lines `name: ...`; the reference shows these as parameters.
 
+Options that several functions share, `**options: Unpack[...]`, are shown as the keywords that they are.
+"""
+
+import ast
+import inspect
 import re
-from typing import Any
+from collections.abc import Iterator
+from importlib import import_module
+from operator import attrgetter
+from typing import Any, get_args, is_typeddict
 
 import griffe
 
@@ -15,6 +23,31 @@ class FieldSections(griffe.Extension):
         """Rewrite the docstring of a class or function."""
         if obj.docstring is not None and obj.kind.value in ("class", "function"):
             obj.docstring.value = with_sections(obj.docstring.value)
+
+    def on_function(self, *, func: griffe.Function, **_: Any) -> None:
+        """Show shared options one by one."""
+        for parameter in list(func.parameters):
+            if str(parameter.annotation).startswith("Unpack["):
+                del func.parameters[parameter.name]
+                where = func.module.canonical_path
+                found = attrgetter(func.canonical_path.removeprefix(f"{where}."))(import_module(where))
+                (shared,) = get_args(inspect.signature(found).parameters[parameter.name].annotation)
+                for name, kind in fields_of(shared):
+                    func.parameters.add(
+                        griffe.Parameter(name, annotation=kind, kind=griffe.ParameterKind.keyword_only, default="...")
+                    )
+
+
+def fields_of(shared: Any) -> Iterator[tuple[str, str]]:
+    """Names and types of a TypedDict, as they are written, after those that it inherits."""
+    (written,) = ast.parse(inspect.getsource(shared)).body
+    assert isinstance(written, ast.ClassDef)
+    for base in (getattr(import_module(shared.__module__), ast.unparse(one)) for one in written.bases):
+        if is_typeddict(base):
+            yield from fields_of(base)
+    for line in written.body:
+        if isinstance(line, ast.AnnAssign):
+            yield ast.unparse(line.target), ast.unparse(line.annotation)
 
 
 def with_sections(text: str) -> str:

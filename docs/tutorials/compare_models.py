@@ -19,7 +19,12 @@ from iaenet.reports.result_plots import draw_comparison
 
 folder = Path(tempfile.mkdtemp())
 resolutions = [64, 128, 256, 512, 1024]
-iaenet.generate(PROBLEMS["burgers"](viscosity=0.01), folder / "a.h5", samples=200, resolutions=resolutions)
+iaenet.generate(
+    PROBLEMS["burgers"](viscosity=0.01),
+    folder / "a.h5",
+    samples=200,
+    resolutions=resolutions,
+)
 models = {
     "IAE-Net": "iaenet",
     "FNO": "fno",
@@ -39,7 +44,9 @@ found, sizes = {}, {}
 for name, model in models.items():
     trained = iaenet.fit(model, folder / "a.h5", resolution=128, budget="8s cpu", threads=1)
     sizes[name] = sum(p.numel() for p in trained.parameters())
-    found[name] = json.loads(iaenet.evaluate(trained, test, random_points=128).to_json())["rows"]
+    found[name] = json.loads(iaenet.evaluate(trained, test, random_points=128).to_json())[
+        "rows"
+    ]
 
 # %% [markdown]
 # ## Error against resolution
@@ -50,9 +57,17 @@ for name, model in models.items():
 display(Image(png(draw_comparison(found, training=128))))
 
 # %%
-print(f"{'':<22}{'parameters':>11}" + "".join(f"{row['on'].replace(' points', ''):>12}" for row in found["IAE-Net"]))
+print(
+    f"{'':<22}{'parameters':>11}"
+    + "".join(f"{row['on'].replace(' points', ''):>12}" for row in found["IAE-Net"])
+)
 for name, rows in found.items():
-    cells = (f"{row['relative_l2']['mean']:12.4f}" if "refused" not in row else f"{'refused':>12}" for row in rows)
+    cells = (
+        f"{row['relative_l2']['mean']:12.4f}"
+        if "refused" not in row
+        else f"{'refused':>12}"
+        for row in rows
+    )
     print(f"{name:<22}{sizes[name]:>11,}" + "".join(cells))
 
 # %% [markdown]

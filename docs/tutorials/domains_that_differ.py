@@ -23,7 +23,13 @@ from iaenet.reports.plots import draw_samples, png
 from iaenet.reports.result_plots import draw_predictions
 
 folder = Path(tempfile.mkdtemp())
-iaenet.generate(PROBLEMS["plate"](), folder / "plate.h5", samples=100, resolutions=[300], splits=(80, 10, 10))
+iaenet.generate(
+    PROBLEMS["plate"](),
+    folder / "plate.h5",
+    samples=100,
+    resolutions=[300],
+    splits=(80, 10, 10),
+)
 data = iaenet.load_dataset(folder / "plate.h5")
 given, wanted = data[0]
 at = given.discretization
@@ -38,7 +44,9 @@ display(Image(png(draw_samples(data, samples=2))))
 # network at the query points.
 
 # %%
-model = iaenet.fit("iaenet", folder / "plate.h5", folder / "plate", budget="25s cpu", threads=1)
+model = iaenet.fit(
+    "iaenet", folder / "plate.h5", folder / "plate", budget="25s cpu", threads=1
+)
 print({name: model.network.options[name] for name in ("grid", "geometry", "head")})
 test = iaenet.load_dataset(folder / "plate.h5", split="test")
 print(iaenet.evaluate(model, test).table())

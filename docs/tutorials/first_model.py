@@ -28,7 +28,10 @@ folder = Path(tempfile.mkdtemp())
 
 # %%
 iaenet.generate(
-    PROBLEMS["burgers"](viscosity=0.01), folder / "burgers.h5", samples=240, resolutions=[64, 128, 512, 2048]
+    PROBLEMS["burgers"](viscosity=0.01),
+    folder / "burgers.h5",
+    samples=240,
+    resolutions=[64, 128, 512, 2048],
 )
 data = iaenet.load_dataset(folder / "burgers.h5")
 print(data.samples, "samples at", data.resolutions, "points;", data.splits)
@@ -57,7 +60,9 @@ plt.show()
 # `iaenet train --data burgers.h5 --resolution 128 --run run`.
 
 # %%
-model = iaenet.fit("iaenet", folder / "burgers.h5", folder / "run", resolution=128, epochs=10, threads=1)
+model = iaenet.fit(
+    "iaenet", folder / "burgers.h5", folder / "run", resolution=128, epochs=10, threads=1
+)
 print(f"{sum(p.numel() for p in model.parameters()):,} parameters")
 
 # %% [markdown]
@@ -75,7 +80,9 @@ print(iaenet.evaluate(model, test, random_points=200).table())
 # 90 sensors at random places see the wave at time zero. `predict` takes what they saw and answers on 1000 points.
 
 # %%
-inputs, truth = iaenet.load_dataset(folder / "burgers.h5", split="test", resolution=2048).batch(range(3))
+inputs, truth = iaenet.load_dataset(
+    folder / "burgers.h5", split="test", resolution=2048
+).batch(range(3))
 places = torch.rand(90, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
 sensors = Discretization.points(places, periodic=True)
 seen = iaenet.interpolate(inputs, sensors)
@@ -84,9 +91,18 @@ found = model.predict(seen, at=truth.discretization)
 figure, axes = plt.subplots(1, 3, figsize=(10, 2.8), sharey=True, layout="constrained")
 x = truth.discretization.points[:, 0]
 for i, axis in enumerate(axes):
-    axis.plot(places[:, 0], seen.values[i, :, 0], ".", color="0.6", markersize=4, label="sensors, t = 0")
+    axis.plot(
+        places[:, 0],
+        seen.values[i, :, 0],
+        ".",
+        color="0.6",
+        markersize=4,
+        label="sensors, t = 0",
+    )
     axis.plot(x, truth.values[i, :, 0], linewidth=4, alpha=0.35, label="solver, t = 1")
-    axis.plot(x, found.values[i, :, 0], color="black", linewidth=1, label="predicted, t = 1")
+    axis.plot(
+        x, found.values[i, :, 0], color="black", linewidth=1, label="predicted, t = 1"
+    )
     axis.set_title(f"error {float(relative_l2(found, truth)[i]):.4f}", fontsize=9)
 axes[0].legend(fontsize=8)
 plt.show()

@@ -35,7 +35,13 @@ def experiment(path: Path, sensors: int) -> None:
             x = generator.random()
             waves = [(k, a * math.cos(math.pi * k * x)) for k, a in enumerate(sizes, 1)]
             after = sum(wave * math.exp(-0.02 * (math.pi * k) ** 2) for k, wave in waves)
-            rows.writerow([f"{x:.5f}", f"{20 + 5 * sum(w for _, w in waves):.4f}", f"{20 + 5 * after:.4f}"])
+            rows.writerow(
+                [
+                    f"{x:.5f}",
+                    f"{20 + 5 * sum(w for _, w in waves):.4f}",
+                    f"{20 + 5 * after:.4f}",
+                ]
+            )
 
 
 for i in range(120):
@@ -79,9 +85,29 @@ print(iaenet.predict_files(model, folder / "new.csv", folder / "predicted.csv", 
 measured = np.genfromtxt(folder / "new.csv", delimiter=",", names=True)
 predicted = np.genfromtxt(folder / "predicted.csv", delimiter=",", names=True)
 figure, axis = plt.subplots(figsize=(7, 3.2), layout="constrained")
-axis.plot(measured["x"], measured["before"], "o", color="0.6", markersize=4, label="measured before")
-axis.plot(measured["x"], measured["after"], "o", color="tab:blue", markersize=4, label="measured after, hidden")
-axis.plot(predicted["x"], predicted["after"], color="black", linewidth=1.2, label="predicted after")
+axis.plot(
+    measured["x"],
+    measured["before"],
+    "o",
+    color="0.6",
+    markersize=4,
+    label="measured before",
+)
+axis.plot(
+    measured["x"],
+    measured["after"],
+    "o",
+    color="tab:blue",
+    markersize=4,
+    label="measured after, hidden",
+)
+axis.plot(
+    predicted["x"],
+    predicted["after"],
+    color="black",
+    linewidth=1.2,
+    label="predicted after",
+)
 axis.set(xlabel="x", ylabel="temperature in C")
 axis.legend(fontsize=8)
 plt.show()

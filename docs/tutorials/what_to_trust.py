@@ -20,8 +20,15 @@ from iaenet.data.problems import PROBLEMS
 from iaenet.evaluation.mismatch import mismatch
 
 folder = Path(tempfile.mkdtemp())
-iaenet.generate(PROBLEMS["burgers"](viscosity=0.01), folder / "a.h5", samples=200, resolutions=[64, 128, 256, 1024])
-model = iaenet.fit("iaenet", folder / "a.h5", folder / "run", resolution=128, epochs=8, threads=1)
+iaenet.generate(
+    PROBLEMS["burgers"](viscosity=0.01),
+    folder / "a.h5",
+    samples=200,
+    resolutions=[64, 128, 256, 1024],
+)
+model = iaenet.fit(
+    "iaenet", folder / "a.h5", folder / "run", resolution=128, epochs=8, threads=1
+)
 test = iaenet.load_dataset(folder / "a.h5", split="test")
 
 # %% [markdown]
@@ -39,7 +46,11 @@ print(certificate.table())
 
 # %%
 published = iaenet.fit(
-    {"name": "published", "width": 8, "latent": 32, "blocks": 1}, folder / "a.h5", resolution=128, epochs=2, threads=1
+    {"name": "published", "width": 8, "latent": 32, "blocks": 1},
+    folder / "a.h5",
+    resolution=128,
+    epochs=2,
+    threads=1,
 )
 print(iaenet.certify(published, test, training_resolution=128).verdict)
 
@@ -49,10 +60,14 @@ print(iaenet.certify(published, test, training_resolution=128).verdict)
 # `predict` compares an input with what the model was trained on, and says what is unusual.
 
 # %%
-inputs, truth = iaenet.load_dataset(folder / "a.h5", split="test", resolution=1024).batch([0])
+inputs, truth = iaenet.load_dataset(folder / "a.h5", split="test", resolution=1024).batch(
+    [0]
+)
 generator = torch.Generator().manual_seed(0)
 for count in (16, 40, 150):
-    sensors = Discretization.points(torch.rand(count, 1, dtype=torch.float64, generator=generator), periodic=True)
+    sensors = Discretization.points(
+        torch.rand(count, 1, dtype=torch.float64, generator=generator), periodic=True
+    )
     for note in iaenet.predict(model, iaenet.interpolate(inputs, sensors)).notes:
         print(f"{count} sensors: {note}")
 
@@ -69,7 +84,9 @@ for count in counts:
     grid = Discretization.uniform(count, periodic=True)
     coarse = iaenet.interpolate(inputs, grid)
     estimated.append(mismatch(model, coarse))
-    true.append(float(iaenet.relative_l2(model.predict(coarse, at=truth.discretization), exact)))
+    true.append(
+        float(iaenet.relative_l2(model.predict(coarse, at=truth.discretization), exact))
+    )
 left = float(iaenet.relative_l2(exact, truth))
 figure, axis = plt.subplots(figsize=(7, 3.6), layout="constrained")
 axis.loglog(counts, estimated, "o-", label="estimated, without the truth")

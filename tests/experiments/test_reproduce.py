@@ -90,7 +90,7 @@ def test_fixed_grids_are_refused_elsewhere_and_said_so(everything):
 def test_the_list_of_tables_has_a_line_for_each(everything):
     text = (everything / "results-smoke" / "README.md").read_text()
     for name in NAMES:
-        assert re.search(rf"\| \[{name}\]\({name}.md\) \| `iaenet reproduce {name} --preset smoke` \|", text)
+        assert f"| [{name}]({name}.md) | {load_table(name).title} |" in text
 
 
 def test_what_is_finished_is_not_done_again(everything, capsys):
@@ -258,7 +258,7 @@ def test_only_cpu_results_are_listed_beside_the_folder():
 
 def test_the_committed_list_is_what_the_command_writes(tmp_path):
     folders = Folders.of(COMMITTED, "cpu")
-    write_readme(folders.tables, folders.results, tmp_path / "README.md", "cpu")
+    write_readme(folders.tables, folders.results, tmp_path / "README.md")
     assert (tmp_path / "README.md").read_text() == folders.readme.read_text()
 
 

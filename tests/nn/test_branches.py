@@ -26,9 +26,9 @@ from iaenet import (
 from iaenet.functions.basis import Cardinal, Trigonometric, Wavelets
 from iaenet.nn import branch as module
 from iaenet.nn.branches import Branch, BranchLayer, from_plain, to_plain
-from iaenet.nn.coefficients import CoefficientIAE
 from iaenet.nn.local import GridConvolutions
 from iaenet.nn.point_branch import grid_sites
+from iaenet.nn.spectral_branch import CoefficientIAE
 from iaenet.nn.transform import Grid, GridTransform
 from tests.smooth import mismatch, smooth
 

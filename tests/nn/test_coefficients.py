@@ -5,7 +5,7 @@ import torch
 
 from iaenet import InvalidInputError
 from iaenet.nn.branches import Fourier, SpectralIAE
-from iaenet.nn.coefficients import CoefficientMap
+from iaenet.nn.spectral_branch import CoefficientMap
 from iaenet.nn.transform import Grid
 
 

@@ -274,7 +274,7 @@ def trials_text(by_hand: int | None, rates: int) -> str:
 
 
 def summary_line(result: Result, base: str) -> list[str]:
-    """The line of a table in the list of all: name, command, and IAE-Net's figures: published, its form here, ours."""
+    """The line of a table in the list of all: name, title, and IAE-Net's figures: published, its form here, ours."""
     rows: dict[str, dict[str, Any]] = {row["name"]: row for row in result["rows"]}
     pair = [rows.get(name, {}) for name in (result["published_reference"], result["reference"])]
     if result["kind"] == "errors":
@@ -289,4 +289,4 @@ def summary_line(result: Result, base: str) -> list[str]:
     else:
         known, here = DASH, [DASH, DASH]
     link = f"[{result['table']}]({base}{result['table']}.md)"
-    return [link, f"`{result['command']}`", known, *here, verdicts(result)[0]]
+    return [link, result["title"], known, *here, verdicts(result)[0]]

@@ -1,13 +1,12 @@
-"""The list of all tables: what makes each, the published figure, and ours."""
+"""The list of all tables: what each is, the published figure, and ours."""
 
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from iaenet.data.atomic import replacing
 from iaenet.experiments.page import DASH, Grid, summary_line
-from iaenet.experiments.result import command
 from iaenet.experiments.row import read_json
-from iaenet.experiments.table import table_names
+from iaenet.experiments.table import load_table, table_names
 
 TEXT = """# The published tables, measured again
 
@@ -41,15 +40,15 @@ those of the version that they come with.
 """
 
 
-def write_readme(folder: Traversable, results: Path, path: Path, preset: str) -> None:
+def write_readme(folder: Traversable, results: Path, path: Path) -> None:
     """Write the list of the tables in `folder` with what is in `results`."""
     base = f"{results.name}/" if path.parent != results else ""
-    cells = [["table", "command", "published IAE-Net", "its form here", "IAE-Net (ours)", "what came out"]]
+    cells = [["table", "what it is", "published IAE-Net", "its form here", "IAE-Net (ours)", "what came out"]]
     versions = set()
     for name in table_names(folder):
         result = read_json(results / f"{name}.json")
         if result is None:
-            cells.append([name, f"`{command(name, preset)}`", DASH, DASH, DASH, "not measured yet"])
+            cells.append([name, load_table(name, folder).title, DASH, DASH, DASH, "not measured yet"])
         else:
             cells.append(summary_line(result, base))
             versions.add(result["machine"]["iaenet"])

@@ -84,7 +84,7 @@ def reproduce(
             result = measure(table, preset, rows, work, whole, folders, costs)
         write_json(folders.results / f"{table.name}.json", result)
         write_pages(result, folders.results, work.picture(table.name))
-        write_readme(folders.tables, folders.results, folders.readme, preset)
+        write_readme(folders.tables, folders.results, folders.readme)
         results.append(result)
     return results
 

@@ -234,7 +234,7 @@ def table_names(folder: Traversable = TABLES) -> list[str]:
 def load_table(name: str, folder: Traversable = TABLES) -> Table:
     """The table NAME.yaml, with what it shares with others: settings/common.yaml, and the file that `setting` names.
 
-    Settings that the folder does not have are those of the paper's tables.
+    That file may name another. Settings that the folder does not have are those of the paper's tables.
 
     >>> load_table("burgers1").title
     "Burgers' equation, viscosity 0.1, 1000 training samples"
@@ -282,7 +282,9 @@ def _setting(name: str, folder: Traversable) -> dict[str, Any]:
     found = [path for one in (folder, TABLES) if (path := one / "settings" / f"{name}.yaml").is_file()]
     if not found:
         raise InvalidInputError(f"there is no {folder / 'settings' / name}.yaml")
-    return _read(found[0])
+    own = _read(found[0])
+    wider = own.pop("setting", None)
+    return own if wider is None else merged(_setting(wider, folder), own)
 
 
 def _read(path: Traversable) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from iaenet.functions.domain_measure import volume
 from iaenet.functions.latent_grid import LatentGrid, unit
 
 Geometry = Literal["measure", "distance"]
-STEP = 1e-6  # of difference quotients, in the unit box
 SCALE = 4.0  # distances in quarters of the box: most are between -1 and 1
 PIECES = 8  # of a segment of a curve, for its measure
 SAME = 1e-3  # difference up to which weights and boundary tell of the same domain

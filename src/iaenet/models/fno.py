@@ -76,7 +76,7 @@ class FNO(GridModel):
 
     def on_grid(self, values: Tensor) -> Tensor:
         """Values `(b, s, c)` on the latent grid -> `(b, s, c')`."""
-        a = self.lift(torch.cat([values, self.coordinates(1, values)], dim=-1))
+        a = self.lift(torch.cat([values, self.coordinates(values)], dim=-1))
         for layer in self.layers:
             a = layer(a, self.grid.shape)
         return self.project(a)

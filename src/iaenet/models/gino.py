@@ -98,7 +98,7 @@ class GINO(GridModel):
         encoder: Sequence[int] = (64,),
         decoder: Sequence[int] = (64,),
     ) -> None:
-        super().__init__(in_channels, out_channels, dim, periodic, grid)
+        super().__init__(in_channels, out_channels, dim, periodic, grid, harmonics=HARMONICS[min(dim, 3)])
         spacings = [
             1 / (size if wraps else size - 1) for size, wraps in zip(self.latent.shape, self.periodic, strict=True)
         ]
@@ -111,7 +111,6 @@ class GINO(GridModel):
         if not encoder or not decoder:
             raise InvalidInputError("a kernel has at least one hidden layer: encoder=[64], decoder=[64]")
         modes = self.grid.held(modes)
-        self.harmonics = HARMONICS[min(dim, 3)]
         count = coordinate_count(self.periodic, self.harmonics)
         self.lift = linear(in_channels + count, width)
         self.encoder = NeighbourhoodIntegral(width, self.periodic, encoder, in_channels)
@@ -131,7 +130,7 @@ class GINO(GridModel):
 
     def on_grid(self, values: Tensor) -> Tensor:
         """FNO: `(b, s, width + 1)` on the latent grid -> `(b, s, width)`."""
-        a = self.enter(torch.cat([values, self.coordinates(self.harmonics, values)], dim=-1))
+        a = self.enter(torch.cat([values, self.coordinates(values)], dim=-1))
         for layer in self.layers:
             a = layer(a, self.grid.shape)
         return a

@@ -71,6 +71,7 @@ class GridModel(Model):
         periodic: Periodic,
         grid: int | Sequence[int] | None,
         smoothing: float = 1.0,
+        harmonics: int = 1,
     ) -> None:
         super().__init__()
         self.in_channels, self.out_channels = in_channels, out_channels
@@ -79,6 +80,8 @@ class GridModel(Model):
             raise InvalidInputError(f"periodic must be one flag or {dim} of them, got {len(self.periodic)}")
         self.latent = LatentGrid(as_shape(grid, dim), self.periodic, smoothing)
         self.grid = Grid(self.latent.shape, self.periodic)
+        self.harmonics = harmonics  # in which coordinates enter the network
+        self._coordinates = coordinate_features(self.latent.coordinates, self.periodic, harmonics)
 
     @classmethod
     def for_data(cls, data: Sequence[Pair], *, preset: str = "default", **options: Any) -> Model:
@@ -131,10 +134,9 @@ class GridModel(Model):
         """D of values `(b, s, c)` at the points that a group is asked for at."""
         return self.latent.read_off(values, group.target, group.source)
 
-    def coordinates(self, harmonics: int, like: Tensor) -> Tensor:
+    def coordinates(self, like: Tensor) -> Tensor:
         """Coordinates of the nodes as features, `(b, s, f)`."""
-        features = coordinate_features(self.latent.coordinates, self.periodic, harmonics)
-        return features.to(like)[None].expand(like.shape[0], -1, -1)
+        return self._coordinates.to(like)[None].expand(like.shape[0], -1, -1)
 
     def _inside(self, latent: Tensor) -> Tensor:
         with nullcontext() if self.autocast else full_precision(latent):

@@ -91,11 +91,10 @@ class IAENet(GridModel):
         geometry: Sequence[Geometry] = (),
         smoothing: float = 1.0,
     ) -> None:
-        super().__init__(in_channels, out_channels, dim, periodic, grid, smoothing)
+        super().__init__(in_channels, out_channels, dim, periodic, grid, smoothing, HARMONICS[min(dim, 3)])
         self.geometry = tuple(geometry)
         if not set(self.geometry) <= set(get_args(Geometry)):
             raise InvalidInputError(f"geometry is any of {get_args(Geometry)}, got {list(self.geometry)}")
-        self.harmonics = HARMONICS[min(dim, 3)]
         chosen = _default(self.grid) if branches is None else [from_plain(one) for one in branches]
         asked: Head | None = (Head(head) if head else None) if isinstance(head, int) else from_plain(head)
         if not blocks and (asked is None or asked.kernels is None or post or linear_start):
@@ -230,7 +229,7 @@ class IAENet(GridModel):
         return self._network(values)
 
     def _network(self, values: Tensor) -> Tensor:
-        history = [self.lift(torch.cat([values, self.coordinates(self.harmonics, values)], dim=-1))]
+        history = [self.lift(torch.cat([values, self.coordinates(values)], dim=-1))]
         for block in self.blocks:
             history.append(block(history))
         a = history[-1]

@@ -67,6 +67,29 @@ class Page:
         return {row["on"]: "refused" if "refused" in row else figure(row["relative_l2"]["mean"]) for row in self.rows}
 
     @property
+    def cards(self) -> list[tuple[str, str]]:
+        """What one wants to know first: figures and what they are."""
+        shown = [(self.model, f"{self.parameters} parameters")]
+        if self.best:
+            after = f", {self.seconds} of training" if self.seconds else ""
+            shown.append(
+                (
+                    f"{self.best['validation']:.4g}",
+                    f"validation error, epoch {self.best['epoch']} of {self.epochs}{after}",
+                )
+            )
+        known = {row["on"]: row["relative_l2"]["mean"] for row in self.rows if "refused" not in row}
+        home = next((on for on in known if on == str(self.resolution)), next(iter(known), None))
+        if home is not None:
+            shown.append((figure(known[home]), f"mean error on test samples, {home}"))
+        if len(known) > 1:
+            worst = max(known, key=lambda on: known[on])
+            shown.append((figure(known[worst]), f"the largest of all discretizations, {worst}"))
+        if self.certificate:
+            shown.append((self.certificate["verdict"], "certificate of invariance"))
+        return shown
+
+    @property
     def charts(self) -> list[Chart]:
         """What there is to see of errors, training and certificate."""
         found = error_chart(self.rows, self.resolution), training_chart(self.history)

@@ -53,14 +53,15 @@ def save(figure: Any, path: str | os.PathLike[str], sources: Sequence[str | os.P
 
 
 def png(figure: Any) -> bytes:
-    """A matplotlib figure as PNG of 256 colours, which are enough."""
+    """A matplotlib figure as PNG of 256 colours, chosen so that rare ones, as those of colour bars, are kept, too."""
     from PIL import Image
 
     _plain_names(figure)
     drawn, packed = io.BytesIO(), io.BytesIO()
     figure.savefig(drawn, format="png", dpi=110, bbox_inches="tight", pad_inches=0.1)
     with Image.open(drawn) as picture:
-        picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(packed, format="png", optimize=True)
+        few = picture.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=2, dither=Image.Dither.NONE)
+        few.save(packed, format="png", optimize=True)
     return packed.getvalue()
 
 

@@ -34,7 +34,10 @@ def draw_space(ax: Any, at: Discretization, values: NDArray[Any], cmap: str, lim
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
-    scale = ScalarMappable(Normalize(*limits), colormaps[cmap])
+    low, high = limits
+    if low == high:  # a constant is in the middle of the colours, where a colour bar has it
+        low, high = low - 0.1 * abs(low) - 1e-9, high + 0.1 * abs(high) + 1e-9
+    scale = ScalarMappable(Normalize(low, high), colormaps[cmap])
     if at.axes is not None:
         _planes(ax, [axis.numpy() for axis in at.axes], values.reshape(at.shape), scale)
     elif at.cells is not None and at.rule == "mesh":
@@ -42,10 +45,13 @@ def draw_space(ax: Any, at: Discretization, values: NDArray[Any], cmap: str, lim
     else:
         ax.scatter(*at.points.numpy().T, c=scale.to_rgba(values), s=10, linewidths=0)
     points = at.points.numpy()
-    low, high = points.min(axis=0), points.max(axis=0)
-    high = np.maximum(high, low + 1e-3 * max(np.ptp(points), 1e-12))  # a flat body
-    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]), xlabel="x", ylabel="y", zlabel="z")
-    ax.set_box_aspect(high - low)
+    begin, end = points.min(axis=0), points.max(axis=0)
+    end = np.maximum(end, begin + 1e-3 * max(np.ptp(points), 1e-12))  # a flat body
+    ax.set(xlim=(begin[0], end[0]), ylim=(begin[1], end[1]), zlim=(begin[2], end[2]))
+    for name, axis in (("x", ax.xaxis), ("y", ax.yaxis), ("z", ax.zaxis)):
+        axis.set_label_text(name, fontsize=8)
+        axis.labelpad = -8  # beside the numbers: further out it would reach into the next picture
+    ax.set_box_aspect(end - begin)
     ax.view_init(**ANGLES)
     ax.tick_params(labelsize=6, pad=-2)
     ax.locator_params(nbins=4)

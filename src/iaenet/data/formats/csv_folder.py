@@ -2,9 +2,10 @@
 
 import csv
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
@@ -14,8 +15,8 @@ from iaenet.data.reading.channel_names import Names, name_list
 from iaenet.data.reading.files import existing_file, files_in, missing, reading
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.number_tables import TABLE, numbers_of_folder
-from iaenet.data.reading.sample_files import Missing, assemble
-from iaenet.data.reading.sample_points import Array, Bounds, Periodic, PointSet, Rule, SamplePoints
+from iaenet.data.reading.sample_files import FieldOptions, assemble
+from iaenet.data.reading.sample_points import Array, PointSet, SamplePoints
 from iaenet.data.writing.output import Output, Sample
 from iaenet.errors import InvalidInputError
 from iaenet.outside import check_name
@@ -30,12 +31,7 @@ def read_csv_folder(
     output_coordinates: Names | None = None,
     separate: bool = False,
     delimiter: str = ",",
-    bounds: Bounds = None,
-    periodic: Periodic = False,
-    rule: Rule = "cells",
-    missing: Missing = "refuse",
-    skip_bad: bool = False,
-    units: Mapping[str, str] | None = None,
+    **options: Unpack[FieldOptions],
 ) -> Imported:
     """Pairs from files whose first row names the columns and whose other rows are points, in any order.
 
@@ -56,7 +52,7 @@ def read_csv_folder(
     """
     if len(delimiter) != 1:
         raise InvalidInputError(f"delimiter must be one character, got {delimiter!r}")
-    bad = BadRecords(skip_bad)
+    bad = BadRecords(options.get("skip_bad", False))
     files = files_in(path, (".csv",), bad)
     files = [file for file in files if file.name != TABLE or file == Path(path)]
     output_files = files
@@ -65,25 +61,22 @@ def read_csv_folder(
     named = name_list(coordinates)
     output_named = named if output_coordinates is None else name_list(output_coordinates)
     tables = lru_cache(maxsize=4)(lambda file: read_table(file, delimiter))
+    gaps = options.get("missing") == "drop"
     sides = [
-        _CsvSide(files, tables, named, name_list(inputs), missing == "drop"),
-        _CsvSide(output_files, tables, output_named, name_list(outputs), missing == "drop"),
+        _CsvSide(files, tables, named, name_list(inputs), gaps),
+        _CsvSide(output_files, tables, output_named, name_list(outputs), gaps),
     ]
     return assemble(
         lambda sample: str(files[sample]),
         len(files),
         *sides,
-        bounds=bounds,
-        periodic=periodic,
-        rule=rule,
-        units=units,
         provenance={
             "reader": "csv",
             "source": str(path),
             "bytes": sum(file.stat().st_size for file in {*files, *output_files}),
         },
-        missing=missing,
         bad=bad,
+        **options,
     )
 
 

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +37,13 @@ class Format:
     @property
     def options(self) -> dict[str, bool]:
         """The options of the reader, and whether it needs them."""
-        taken = inspect.signature(self.read).parameters
-        own = {name: each.default is each.empty for name, each in taken.items() if name != "path"}
+        own: dict[str, bool] = {}
+        for name, each in inspect.signature(self.read).parameters.items():
+            if each.kind is each.VAR_KEYWORD:  # Unpack of the options that several readers share
+                (shared,) = get_args(each.annotation)
+                own |= dict.fromkeys(get_type_hints(shared), False)
+            elif name != "path":
+                own[name] = each.default is each.empty
         return own | ({} if self.numbers is None else {"scalars": False})
 
     def load(self, path: str | Path, options: Mapping[str, Any], outputs: bool = True) -> Imported:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import h5py
 import numpy as np
@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from iaenet.data.file_format import as_json, to_bytes
 from iaenet.data.formats.format import Format
 from iaenet.data.reading.bad_records import BadRecords
-from iaenet.data.reading.channel_names import Names, chosen, name_list
+from iaenet.data.reading.channel_names import Names
 from iaenet.data.reading.files import missing, natural, reading
 from iaenet.data.reading.hdf5_file import Hdf5Array, Hdf5Arrays, dataset_names, open_hdf5, plain_attributes
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.number_tables import numbers_of_stacks
-from iaenet.data.reading.sample_files import ArraySide, ChannelAxis, Missing, SampledArray, Slices, assemble
-from iaenet.data.reading.sample_points import Bounds, GridKind, Periodic, Rule
-from iaenet.data.reading.stacks import grid_notes, read_stacks
+from iaenet.data.reading.sample_files import SampledArray, Slices
+from iaenet.data.reading.stacks import StackOptions, read_separate, read_stacks
 from iaenet.data.streams import new_disk
 from iaenet.data.writing.output import Output
 from iaenet.data.writing.stacked import Named, arrays, sample_arrays
@@ -30,21 +29,8 @@ def read_hdf5(
     *,
     inputs: Names,
     outputs: Names,
-    coordinates: Names | None = None,
-    output_coordinates: Names | None = None,
     groups: str | None = None,
-    dim: int | None = None,
-    channels: ChannelAxis = "last",
-    sample_axis: int = 0,
-    grid: GridKind | None = None,
-    bounds: Bounds = None,
-    periodic: Periodic = False,
-    rule: Rule = "cells",
-    missing: Missing = "refuse",
-    skip_bad: bool = False,
-    units: Mapping[str, str] | None = None,
-    time: str | int | None = None,
-    segment: int | None = None,
+    **options: Unpack[StackOptions],
 ) -> Imported:
     """Pairs from data sets `(samples, s1, ..., sd)`, or from groups that hold one sample each.
 
@@ -67,60 +53,15 @@ def read_hdf5(
     with reading(path, "HDF5"):
         parameters = plain_attributes(file)
         arrays = Hdf5Arrays(file) if groups is None else SampleGroups(file, groups)
-    provenance = {"reader": "hdf5", "source": str(path), "bytes": Path(path).stat().st_size}
+    about = {"reader": "hdf5", "source": str(path), "bytes": Path(path).stat().st_size}
     if isinstance(arrays, Hdf5Arrays):
         return read_stacks(
-            path,
-            arrays,
-            inputs=inputs,
-            outputs=outputs,
-            coordinates=coordinates,
-            output_coordinates=output_coordinates,
-            dim=dim,
-            channels=channels,
-            sample_axis=sample_axis,
-            grid=grid,
-            bounds=bounds,
-            periodic=periodic,
-            rule=rule,
-            missing=missing,
-            skip_bad=skip_bad,
-            units=units,
-            time=time,
-            segment=segment,
-            parameters=parameters,
-            provenance=provenance,
+            path, arrays, inputs=inputs, outputs=outputs, parameters=parameters, provenance=about, **options
         )
-    if time is not None:
+    if options.get("time") is not None:
         raise InvalidInputError(f"{path}: --time is for stacked arrays; with --groups write a file for each group")
-    samples, bad = arrays, BadRecords(skip_bad)
-    named = [name_list(coordinates), name_list(output_coordinates if output_coordinates is not None else coordinates)]
-    wanted = {*named[0], *named[1], *(item.name for names in (inputs, outputs) for item in chosen(names, "inputs"))}
-    samples.choose(bad, wanted)
-    sides = [
-        ArraySide(
-            samples.where(0),
-            [samples.array(name) for name in where],
-            [(item, samples.array(item.name)) for item in chosen(names, role, samples.datasets)],
-            dim,
-            channels,
-            grid or "closed",
-        )
-        for names, role, where in zip((inputs, outputs), ("inputs", "outputs"), named, strict=True)
-    ]
-    return assemble(
-        samples.where,
-        len(samples.names),
-        *sides,
-        bounds=bounds,
-        periodic=periodic,
-        rule=rule,
-        units=units,
-        parameters=parameters,
-        provenance=provenance,
-        missing=missing,
-        bad=bad,
-        notes=[] if all(named) else grid_notes(grid),
+    return read_separate(
+        arrays.where(0), arrays, inputs=inputs, outputs=outputs, parameters=parameters, provenance=about, **options
     )
 
 
@@ -137,6 +78,9 @@ class SampleGroups:
             raise InvalidInputError(f"{file.filename}: no groups within {within!r}, so no samples")
         self.datasets = dataset_names(file[self._path(0)])
         self._last: tuple[str, Hdf5Array] | None = None
+
+    def __len__(self) -> int:
+        return len(self.names)
 
     def choose(self, bad: BadRecords, wanted: Iterable[str]) -> None:
         """Leave out groups that lack one of the data sets wanted, if `bad` says so."""

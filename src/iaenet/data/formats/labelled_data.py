@@ -1,14 +1,12 @@
 """Pairs from `xarray` objects in memory."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
 
 from iaenet.data.reading.channel_names import Names
 from iaenet.data.reading.files import required
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.labelled_arrays import read_labelled
-from iaenet.data.reading.sample_files import Missing
-from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
+from iaenet.data.reading.sample_files import FieldOptions
 from iaenet.errors import InvalidInputError
 
 
@@ -19,11 +17,7 @@ def from_xarray(
     inputs: Names,
     outputs: Names,
     sample: str,
-    bounds: Bounds = None,
-    periodic: Periodic = False,
-    rule: Rule = "cells",
-    missing: Missing = "refuse",
-    units: Mapping[str, str] | None = None,
+    **options: Unpack[FieldOptions],
 ) -> Imported:
     """Pairs from the variables of an `xarray.Dataset`, also a lazy one; the options are those of `read_netcdf`.
 
@@ -46,10 +40,6 @@ def from_xarray(
         inputs=inputs,
         outputs=outputs,
         sample=sample,
-        bounds=bounds,
-        periodic=periodic,
-        rule=rule,
-        units=units,
         provenance={"reader": "xarray"},
-        missing=missing,
+        **options,
     )

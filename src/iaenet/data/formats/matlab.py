@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import h5py
 import numpy as np
@@ -18,9 +18,7 @@ from iaenet.data.reading.files import existing_file, missing, reading
 from iaenet.data.reading.hdf5_file import Hdf5Array, open_hdf5
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.number_tables import numbers_of_stacks
-from iaenet.data.reading.sample_files import ChannelAxis, Missing
-from iaenet.data.reading.sample_points import Bounds, GridKind, Periodic, Rule
-from iaenet.data.reading.stacks import Stack, read_stacks
+from iaenet.data.reading.stacks import Stack, StackOptions, read_stacks
 from iaenet.data.writing.output import Output
 from iaenet.data.writing.stacked import stacked
 from iaenet.errors import InvalidInputError
@@ -34,20 +32,7 @@ def read_matlab(
     *,
     inputs: Names,
     outputs: Names,
-    coordinates: Names | None = None,
-    output_coordinates: Names | None = None,
-    dim: int | None = None,
-    channels: ChannelAxis = "last",
-    sample_axis: int = 0,
-    grid: GridKind | None = None,
-    bounds: Bounds = None,
-    periodic: Periodic = False,
-    rule: Rule = "cells",
-    missing: Missing = "refuse",
-    skip_bad: bool = False,
-    units: Mapping[str, str] | None = None,
-    time: str | int | None = None,
-    segment: int | None = None,
+    **options: Unpack[StackOptions],
 ) -> Imported:
     """Pairs from the arrays of a `.mat` file, with the axes that MATLAB shows: `size(a)` is `(samples, s1, ..., sd)`.
 
@@ -62,28 +47,19 @@ def read_matlab(
     4
     """
     file = existing_file(path)
-    vectors = {*name_list(coordinates), *name_list(output_coordinates)}
+    vectors = {*name_list(options.get("coordinates")), *name_list(options.get("output_coordinates"))}
     return read_stacks(
         file,
-        _Version73(file, vectors) if h5py.is_hdf5(file) else _Version5(file, vectors),
+        _arrays(file, vectors),
         inputs=inputs,
         outputs=outputs,
-        coordinates=coordinates,
-        output_coordinates=output_coordinates,
-        dim=dim,
-        channels=channels,
-        sample_axis=sample_axis,
-        grid=grid,
-        bounds=bounds,
-        periodic=periodic,
-        rule=rule,
-        missing=missing,
-        skip_bad=skip_bad,
-        units=units,
-        time=time,
-        segment=segment,
         provenance={"reader": "mat", "source": str(file), "bytes": file.stat().st_size},
+        **options,
     )
+
+
+def _arrays(file: Path, vectors: set[str]) -> Mapping[str, Stack]:
+    return _Version73(file, vectors) if h5py.is_hdf5(file) else _Version5(file, vectors)
 
 
 class _Version5(Mapping[str, Stack]):
@@ -196,8 +172,7 @@ def variable(name: str) -> str:
 
 def _numbers(path: Path, names: list[str], _stems: object, _options: object) -> NDArray[np.float64]:
     file = existing_file(path)
-    stacks: Mapping[str, Stack] = _Version73(file, set(names)) if h5py.is_hdf5(file) else _Version5(file, set(names))
-    return numbers_of_stacks(file, stacks, names)
+    return numbers_of_stacks(file, _arrays(file, set(names)), names)
 
 
 FORMAT = Format("mat", read_matlab, (".mat",), write=write_matlab, numbers=_numbers)

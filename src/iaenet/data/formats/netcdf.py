@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from iaenet.data.file_format import as_json, to_bytes
 from iaenet.data.formats.format import Format
@@ -14,8 +14,7 @@ from iaenet.data.reading.hdf5_file import dataset_names, open_hdf5, refuse_bomb
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.labelled_arrays import read_labelled
 from iaenet.data.reading.number_tables import Numbers, numbers_of_datasets
-from iaenet.data.reading.sample_files import Missing
-from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
+from iaenet.data.reading.sample_files import FieldOptions
 from iaenet.data.streams import new_disk
 from iaenet.data.writing.output import Output, Sample
 from iaenet.data.writing.stacked import POINTS, ROWS, Named, sample_arrays, stacked
@@ -31,14 +30,9 @@ def read_netcdf(
     inputs: Names,
     outputs: Names,
     sample: str | None = None,
-    bounds: Bounds = None,
-    periodic: Periodic = False,
-    rule: Rule = "cells",
-    missing: Missing = "refuse",
-    skip_bad: bool = False,
-    units: Mapping[str, str] | None = None,
     time: str | int | None = None,
     segment: int | None = None,
+    **options: Unpack[FieldOptions],
 ) -> Imported:
     """Pairs from variables whose dimensions have names: the dimensions of the coordinates are space.
 
@@ -59,7 +53,7 @@ def read_netcdf(
     """
     xarray = required("xarray", "netcdf")
     required("h5netcdf", "netcdf")
-    bad = BadRecords(skip_bad)
+    bad = BadRecords(options.get("skip_bad", False))
     files = files_in(path, SUFFIXES, bad)
     return read_labelled(
         [str(file) for file in files],
@@ -68,15 +62,11 @@ def read_netcdf(
         inputs=inputs,
         outputs=outputs,
         sample=sample,
-        bounds=bounds,
-        periodic=periodic,
-        rule=rule,
-        units=units,
         provenance={"reader": "netcdf", "source": str(path), "bytes": sum(file.stat().st_size for file in files)},
-        missing=missing,
         bad=bad,
         time=None if time is None else str(time),
         segment=segment,
+        **options,
     )
 
 

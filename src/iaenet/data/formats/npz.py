@@ -3,7 +3,7 @@
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Unpack
 
 import numpy as np
 from numpy.lib import format as npy
@@ -15,9 +15,7 @@ from iaenet.data.reading.channel_names import Names
 from iaenet.data.reading.files import existing_file, missing, reading
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.number_tables import numbers_of_stacks
-from iaenet.data.reading.sample_files import ChannelAxis, Missing
-from iaenet.data.reading.sample_points import Bounds, GridKind, Periodic, Rule
-from iaenet.data.reading.stacks import read_stacks
+from iaenet.data.reading.stacks import StackOptions, read_stacks
 from iaenet.data.writing.output import Output
 from iaenet.data.writing.stacked import stacked
 from iaenet.errors import InvalidInputError
@@ -29,20 +27,7 @@ def read_npz(
     *,
     inputs: Names,
     outputs: Names,
-    coordinates: Names | None = None,
-    output_coordinates: Names | None = None,
-    dim: int | None = None,
-    channels: ChannelAxis = "last",
-    sample_axis: int = 0,
-    grid: GridKind | None = None,
-    bounds: Bounds = None,
-    periodic: Periodic = False,
-    rule: Rule = "cells",
-    missing: Missing = "refuse",
-    skip_bad: bool = False,
-    units: Mapping[str, str] | None = None,
-    time: str | int | None = None,
-    segment: int | None = None,
+    **options: Unpack[StackOptions],
 ) -> Imported:
     """Pairs from arrays `(samples, s1, ..., sd)` or `(samples, s1, ..., sd, c)` of an archive.
 
@@ -82,21 +67,8 @@ def read_npz(
         Archive(file),
         inputs=inputs,
         outputs=outputs,
-        coordinates=coordinates,
-        output_coordinates=output_coordinates,
-        dim=dim,
-        channels=channels,
-        sample_axis=sample_axis,
-        grid=grid,
-        bounds=bounds,
-        periodic=periodic,
-        rule=rule,
-        missing=missing,
-        skip_bad=skip_bad,
-        units=units,
-        time=time,
-        segment=segment,
         provenance={"reader": "npz", "source": str(file), "bytes": file.stat().st_size},
+        **options,
     )
 
 

@@ -7,8 +7,9 @@ shallow water) hold a group for each sample, with `data (t, x, ..., v)` and `gri
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Unpack
 
 import h5py
 import numpy as np
@@ -16,13 +17,11 @@ from numpy.typing import NDArray
 
 from iaenet.data.formats.format import Format
 from iaenet.data.formats.hdf5 import SampleGroups
-from iaenet.data.reading.bad_records import BadRecords
 from iaenet.data.reading.channel_names import Chosen, Names, chosen
 from iaenet.data.reading.files import missing, naming, reading
 from iaenet.data.reading.hdf5_file import Hdf5Arrays, open_hdf5, plain_attributes
 from iaenet.data.reading.imported import Imported
-from iaenet.data.reading.sample_files import ArraySide, Missing, SampledArray, Slices, assemble
-from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
+from iaenet.data.reading.sample_files import ArraySide, FieldOptions, SampledArray, Slices, assemble
 from iaenet.data.reading.stacks import shared, stacked
 from iaenet.errors import InvalidInputError
 
@@ -36,12 +35,7 @@ def read_pdebench(
     outputs: Names | None = None,
     input_steps: int | Sequence[int] = 0,
     output_steps: int | Sequence[int] = -1,
-    bounds: Bounds = None,
-    periodic: Periodic = False,
-    rule: Rule = "cells",
-    missing: Missing = "refuse",
-    skip_bad: bool = False,
-    units: Mapping[str, str] | None = None,
+    **options: Unpack[FieldOptions],
 ) -> Imported:
     """Quantities at the input steps -> quantities at the output steps.
 
@@ -77,21 +71,16 @@ def read_pdebench(
         sides.append(ArraySide(path, layout.coordinates, arrays, channels="first"))
         if times is not None and taken:
             parameters[f"{role}_times"] = times.astype(np.float64)[taken].tolist()
-    if bounds is None:
+    if options.get("bounds") is None:
         with naming(path):
-            bounds = _cells([each.read(0, (slice(None),)) for each in layout.coordinates])
+            options["bounds"] = _cells([each.read(0, (slice(None),)) for each in layout.coordinates])
     return assemble(
         layout.where,
         layout.count,
         *sides,
-        bounds=bounds,
-        periodic=periodic,
-        rule=rule,
-        units=units,
         parameters=parameters,
         provenance={"reader": "pdebench", "source": str(path), "bytes": Path(path).stat().st_size},
-        missing=missing,
-        bad=BadRecords(skip_bad),
+        **options,
     )
 
 

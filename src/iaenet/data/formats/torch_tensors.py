@@ -9,9 +9,9 @@
 """
 
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 
 from iaenet.data.formats.format import Format
 from iaenet.data.reading.bad_records import BadRecords
-from iaenet.data.reading.channel_names import Names, chosen, name_list
+from iaenet.data.reading.channel_names import Names
 from iaenet.data.reading.files import existing_file, reading
 from iaenet.data.reading.files import missing as lacking
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.number_tables import Numbers, numbers_of_stacks
-from iaenet.data.reading.sample_files import ArraySide, ChannelAxis, Missing, SampledArray, assemble
-from iaenet.data.reading.sample_points import Bounds, GridKind, Periodic, Rule
-from iaenet.data.reading.stacks import grid_notes, read_stacks
+from iaenet.data.reading.sample_files import SampledArray
+from iaenet.data.reading.stacks import ArrayOptions, read_separate, read_stacks
 from iaenet.data.streams import new_disk
 from iaenet.data.writing.output import Output
 from iaenet.data.writing.stacked import stacked
@@ -41,18 +40,8 @@ def read_torch(
     *,
     inputs: Names = "x",
     outputs: Names = "y",
-    coordinates: Names | None = None,
     output_coordinates: Names | None = None,
-    dim: int | None = None,
-    channels: ChannelAxis = "last",
-    sample_axis: int = 0,
-    grid: GridKind | None = None,
-    bounds: Bounds = None,
-    periodic: Periodic = False,
-    rule: Rule = "cells",
-    missing: Missing = "refuse",
-    skip_bad: bool = False,
-    units: Mapping[str, str] | None = None,
+    **options: Unpack[ArrayOptions],
 ) -> Imported:
     """Pairs from tensors `(samples, s1, ..., sd)` or `(samples, s1, ..., sd, c)`, or from a list with a dict for each.
 
@@ -77,55 +66,51 @@ def read_torch(
             found,
             inputs=inputs,
             outputs=outputs,
-            coordinates=coordinates,
             output_coordinates=output_coordinates,
-            dim=dim,
-            channels=channels,
-            sample_axis=sample_axis,
-            grid=grid,
-            bounds=bounds,
-            periodic=periodic,
-            rule=rule,
-            missing=missing,
-            skip_bad=skip_bad,
-            units=units,
             provenance=about,
+            **options,
         )
-    bad = BadRecords(skip_bad)
-    named = [name_list(coordinates), name_list(output_coordinates if output_coordinates is not None else coordinates)]
-    picked = [chosen(names, role, list(found[0])) for names, role in ((inputs, "inputs"), (outputs, "outputs"))]
-    wanted = [name for side in named for name in side] + [item.name for side in picked for item in side]
-    samples: list[tuple[int, Arrays]] = []
-    for i, each in enumerate(found):
-        with bad.passed_over():
-            for name in wanted:
-                if name not in each:
-                    raise lacking(f"{file}: sample {i}", "tensor", name, list(each))
-            samples.append((i, each))
-    bad.check(samples, "samples")
-
-    def array(name: str) -> SampledArray:
-        first = samples[0][1][name]
-        return SampledArray(name, lambda i: samples[i][1][name].shape, first.dtype, lambda i, s: samples[i][1][name][s])
-
-    return assemble(
-        lambda i: f"{file}: sample {samples[i][0]}",
-        len(samples),
-        *(
-            ArraySide(
-                file, [array(n) for n in where], [(i, array(i.name)) for i in items], dim, channels, grid or "closed"
-            )
-            for where, items in zip(named, picked, strict=True)
-        ),
-        bounds=bounds,
-        periodic=periodic,
-        rule=rule,
-        units=units,
+    return read_separate(
+        file,
+        _Samples(file, found),
+        inputs=inputs,
+        outputs=outputs,
+        output_coordinates=output_coordinates,
         provenance=about,
-        missing=missing,
-        bad=bad,
-        notes=[] if all(named) else grid_notes(grid),
+        **options,
     )
+
+
+class _Samples:
+    """A dict of tensors for each sample."""
+
+    def __init__(self, file: Path, found: list[Arrays]) -> None:
+        self._file, self._found = file, list(enumerate(found))
+        self.datasets = list(found[0])
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def choose(self, bad: BadRecords, wanted: Iterable[str]) -> None:
+        """Leave out, or refuse, samples that lack one of the tensors wanted."""
+        usable = []
+        for i, each in self._found:
+            with bad.passed_over():
+                for name in wanted:
+                    if name not in each:
+                        raise lacking(f"{self._file}: sample {i}", "tensor", name, list(each))
+                usable.append((i, each))
+        bad.check(usable, "samples")
+        self._found = usable
+
+    def where(self, sample: int) -> str:
+        """The name of a sample in messages."""
+        return f"{self._file}: sample {self._found[sample][0]}"
+
+    def array(self, name: str) -> SampledArray:
+        """The tensor of that name in every sample."""
+        found = [each[name] for _, each in self._found]
+        return SampledArray(name, lambda i: found[i].shape, found[0].dtype, lambda i, slices: found[i][slices])
 
 
 def _arrays(file: Path) -> Arrays | list[Arrays]:

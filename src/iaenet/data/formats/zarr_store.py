@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -16,9 +16,7 @@ from iaenet.data.reading.files import missing as lacking
 from iaenet.data.reading.imported import Imported
 from iaenet.data.reading.labelled_arrays import read_labelled
 from iaenet.data.reading.number_tables import Numbers, numbers_of_stacks
-from iaenet.data.reading.sample_files import ChannelAxis, Missing
-from iaenet.data.reading.sample_points import Bounds, GridKind, Periodic, Rule
-from iaenet.data.reading.stacks import read_stacks
+from iaenet.data.reading.stacks import ArrayOptions, field_options, read_stacks
 from iaenet.data.writing.output import Output
 from iaenet.data.writing.stacked import stacked
 from iaenet.errors import InvalidInputError
@@ -37,19 +35,9 @@ def read_zarr(
     *,
     inputs: Names,
     outputs: Names,
-    coordinates: Names | None = None,
     sample: str | None = None,
-    dim: int | None = None,
-    channels: ChannelAxis = "last",
-    sample_axis: int = 0,
-    grid: GridKind | None = None,
     empty_chunks: EmptyChunks = "refuse",
-    bounds: Bounds = None,
-    periodic: Periodic = False,
-    rule: Rule = "cells",
-    missing: Missing = "refuse",
-    skip_bad: bool = False,
-    units: Mapping[str, str] | None = None,
+    **options: Unpack[ArrayOptions],
 ) -> Imported:
     """Pairs from a zarr store (version 2 or 3) in a folder; samples are read when they are asked for.
 
@@ -69,53 +57,33 @@ def read_zarr(
     with reading(store, "zarr"):
         group = zarr.open_group(zarr.storage.LocalStore(store, read_only=True), mode="r")
         arrays = _Arrays(store, group, empty_chunks)
-    where = name_list(coordinates)
+    where = name_list(options.get("coordinates"))
     wanted = [*where, *(item.name for names in (inputs, outputs) for item in chosen(names, "inputs", list(arrays)))]
     named = all(arrays[name].metadata_names for name in wanted)
     about = {"reader": "zarr", "source": str(path)}
-    if named and where:
-        xarray = required("xarray", "zarr")
-        arrays.look_at_indices()
+    if not (named and where):
+        if sample is not None:
+            raise InvalidInputError(
+                f"{store}: --sample names a dimension: name the --coordinates, too, of named dimensions"
+            )
+        given: ArrayOptions = {**options, "coordinates": where or None}
+        return read_stacks(store, arrays, inputs=inputs, outputs=outputs, provenance=about, **given)
+    xarray = required("xarray", "zarr")
+    arrays.look_at_indices()
 
-        def opened(_: int) -> Any:
-            with reading(store, "zarr"):
-                return xarray.open_zarr(store, consolidated=False, decode_times=False, chunks=None)
+    def opened(_: int) -> Any:
+        with reading(store, "zarr"):
+            return xarray.open_zarr(store, consolidated=False, decode_times=False, chunks=None)
 
-        return read_labelled(
-            [str(store)],
-            opened,
-            coordinates=where,
-            inputs=inputs,
-            outputs=outputs,
-            sample=sample,
-            bounds=bounds,
-            periodic=periodic,
-            rule=rule,
-            units=units,
-            provenance=about,
-            missing=missing,
-        )
-    if sample is not None:
-        raise InvalidInputError(
-            f"{store}: --sample names a dimension: name the --coordinates, too, of named dimensions"
-        )
-    return read_stacks(
-        store,
-        arrays,
+    return read_labelled(
+        [str(store)],
+        opened,
+        coordinates=where,
         inputs=inputs,
         outputs=outputs,
-        coordinates=where or None,
-        dim=dim,
-        channels=channels,
-        sample_axis=sample_axis,
-        grid=grid,
-        bounds=bounds,
-        periodic=periodic,
-        rule=rule,
-        missing=missing,
-        skip_bad=skip_bad,
-        units=units,
+        sample=sample,
         provenance=about,
+        **field_options(options),
     )
 
 

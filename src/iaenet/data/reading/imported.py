@@ -40,9 +40,6 @@ class Lazy(Sequence[T]):
         return map(self._make, range(self._count))
 
 
-LazyPairs = Lazy[Pair]
-
-
 @dataclass(frozen=True)
 class Imported:
     """Pairs `(input, output)` from files of the user, with channels, parameters and where they came from.
@@ -72,7 +69,7 @@ class Imported:
     def subset(self, indices: Sequence[int]) -> "Imported":
         """The samples of these indices, in this order.
 
-        >>> Imported(LazyPairs(5, lambda i: (i, i)), (), (), records=("a", "a", "b", "b", "b")).subset([4, 1]).records
+        >>> Imported(Lazy(5, lambda i: (i, i)), (), (), records=("a", "a", "b", "b", "b")).subset([4, 1]).records
         ('b', 'a')
         """
         kept = list(indices)
@@ -91,7 +88,7 @@ class Imported:
     def split(self, train: float = 0.8, validation: float = 0.1, test: float = 0.1, seed: int | None = 0) -> list[str]:
         """The split of every sample, records whole: see `iaenet.data.splits.split_records`.
 
-        >>> imported = Imported(LazyPairs(5, lambda i: None), (), ())
+        >>> imported = Imported(Lazy(5, lambda i: None), (), ())
         >>> imported.split(3, 0, 2, seed=None)
         ['train', 'train', 'train', 'test', 'test']
         """
@@ -104,7 +101,7 @@ class Imported:
 
         Every record is cut in time, see `iaenet.data.splits.split_in_time`; samples without records are one record.
 
-        >>> imported, splits = Imported(LazyPairs(7, lambda i: None), (), ()).split_in_time(3, 1, 1)
+        >>> imported, splits = Imported(Lazy(7, lambda i: None), (), ()).split_in_time(3, 1, 1)
         >>> len(imported.pairs), splits
         (5, ['train', 'train', 'train', 'validation', 'test'])
         """

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,7 @@ from iaenet.data.reading.channel_names import Chosen, Names, chosen, name_list
 from iaenet.data.reading.files import missing as lacking
 from iaenet.data.reading.files import reading
 from iaenet.data.reading.imported import Imported
-from iaenet.data.reading.sample_files import ArraySide, Missing, SampledArray, Slices, assemble
-from iaenet.data.reading.sample_points import Bounds, Periodic, Rule
+from iaenet.data.reading.sample_files import ArraySide, FieldOptions, SampledArray, Slices, assemble
 from iaenet.data.reading.stacks import Blocks
 from iaenet.data.reading.time_axis import even_step, in_time
 from iaenet.errors import InvalidInputError
@@ -32,22 +31,18 @@ def read_labelled(
     inputs: Names,
     outputs: Names,
     sample: str | None,
-    bounds: Bounds,
-    periodic: Periodic,
-    rule: Rule,
-    units: Mapping[str, str] | None,
     provenance: Mapping[str, Any],
-    missing: Missing = "refuse",
     bad: BadRecords | None = None,
     time: str | None = None,
     segment: int | None = None,
+    **options: Unpack[FieldOptions],
 ) -> Imported:
     """Pairs from datasets of these names, each given by `opened(i)` as xarray has it; see `read_netcdf`."""
     where_is = name_list(coordinates)
     if time is not None:  # a dataset for each trajectory, whose samples are its states
         names, opened = _trajectories(names, opened, sample)
         sample = time
-    bad = bad or BadRecords()
+    bad = bad or BadRecords(options.get("skip_bad", False))
     wanted = {*where_is, *(item.name for each in (inputs, outputs) for item in chosen(each, "inputs"))}
     source = Datasets(names, opened, sample, wanted, bad, time is not None)
     space = source.space(where_is)
@@ -63,24 +58,22 @@ def read_labelled(
     first = source.open(0)
     named = {name: first[name].attrs.get("units") for name in [*(item.name for item in items), *where_is]}
     known = {name: unit for name, unit in named.items() if isinstance(unit, str)}
+    own = {name: unit for name, unit in known.items() if name not in where_is}
+    options["units"] = own | dict(options.get("units") or {})
     twins = time is None and source.twins(items[0].name, space)
     imported = assemble(
         source.where,
         source.count,
         *sides,
-        bounds=bounds,
-        periodic=periodic,
-        rule=rule,
-        units={name: unit for name, unit in known.items() if name not in where_is} | dict(units or {}),
         provenance=provenance,
         records=[f"sample {source.place(i)[1]}" for i in range(source.count)] if twins else None,
-        missing=missing,
         bad=bad,
         notes=[
             f"{len(source.names)} files with as many samples on different grids: sample i of each is taken for the "
             "same function at another resolution, and they are kept in one split"
         ]
         * twins,
+        **options,
     )
     imported = replace(imported, coordinate_units={name: known[name] for name in where_is if name in known})
     if time is None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypedDict
 
 import numpy as np
 import torch
@@ -21,6 +21,17 @@ from iaenet.functions.field import Field
 ChannelAxis = Literal["last", "first"]
 Missing = Literal["refuse", "drop"]
 Slices = tuple[slice, ...]
+
+
+class FieldOptions(TypedDict, total=False):
+    """Options that every reader has and `assemble` takes; `read_npz` explains them."""
+
+    bounds: Bounds
+    periodic: Periodic
+    rule: Rule
+    missing: Missing
+    skip_bad: bool
+    units: Mapping[str, str] | None
 
 
 @dataclass(frozen=True)
@@ -157,15 +168,16 @@ def assemble(
     inputs: Side,
     outputs: Side,
     *,
-    bounds: Bounds,
-    periodic: Periodic,
-    rule: Rule,
-    units: Mapping[str, str] | None,
+    bounds: Bounds = None,
+    periodic: Periodic = False,
+    rule: Rule = "cells",
+    missing: Missing = "refuse",
+    skip_bad: bool = False,
+    units: Mapping[str, str] | None = None,
     provenance: Mapping[str, Any],
     parameters: Mapping[str, Any] | None = None,
     records: Sequence[str] | None = None,
     positions: Sequence[int] | None = None,
-    missing: Missing = "refuse",
     bad: BadRecords | None = None,
     notes: Sequence[str] = (),
     mesh: Callable[[int], Any] | None = None,
@@ -178,7 +190,7 @@ def assemble(
     check_units(units, inputs.names + outputs.names)
     if missing not in ("refuse", "drop"):
         raise InvalidInputError(f"missing must be 'refuse' or 'drop', got {missing!r}")
-    bad = bad or BadRecords()
+    bad = bad or BadRecords(skip_bad)
     usable: Sequence[int] = range(count)
     if bad.skip:
         usable = _usable(bad, where, usable, lambda i: [function_of(side, i, missing) for side in (inputs, outputs)])

@@ -1,7 +1,7 @@
 """Arrays that hold all samples along one axis, `(samples, ...)`, and the sources that such arrays come from."""
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ from iaenet.data.reading.bad_records import BadRecords
 from iaenet.data.reading.channel_names import Names, chosen, name_list
 from iaenet.data.reading.files import missing as lacking
 from iaenet.data.reading.imported import Imported
-from iaenet.data.reading.sample_files import ArraySide, ChannelAxis, Missing, SampledArray, Slices, assemble
-from iaenet.data.reading.sample_points import Bounds, GridKind, Periodic, Rule
+from iaenet.data.reading.sample_files import ArraySide, ChannelAxis, FieldOptions, SampledArray, Slices, assemble
+from iaenet.data.reading.sample_points import GridKind
 from iaenet.data.reading.time_axis import States, in_time, time_axis
 from iaenet.errors import InvalidInputError
 from iaenet.outside import check_size
@@ -28,6 +28,37 @@ class Stack(Protocol):
     @property
     def dtype(self) -> np.dtype[Any]: ...
     def __getitem__(self, index: tuple[slice, ...]) -> NDArray[Any]: ...
+
+
+class Separate(Protocol):
+    """Samples that hold arrays of their own, of any shapes."""
+
+    datasets: list[str]  # names of the arrays, as the first sample has them
+
+    def __len__(self) -> int: ...
+    def where(self, sample: int) -> str: ...
+    def array(self, name: str) -> SampledArray: ...
+    def choose(self, bad: BadRecords, wanted: Iterable[str]) -> None:
+        """Leave out samples that lack one of the arrays wanted, if `bad` says so."""
+        ...
+
+
+class ArrayOptions(FieldOptions, total=False):
+    """Options of readers of arrays."""
+
+    coordinates: Names | None
+    dim: int | None
+    channels: ChannelAxis
+    sample_axis: int
+    grid: GridKind | None
+
+
+class StackOptions(ArrayOptions, total=False):
+    """Options of readers of arrays that hold all samples."""
+
+    output_coordinates: Names | None
+    time: str | int | None
+    segment: int | None
 
 
 class Blocks:
@@ -74,16 +105,11 @@ def read_stacks(
     channels: ChannelAxis = "last",
     sample_axis: int = 0,
     grid: GridKind | None = None,
-    bounds: Bounds = None,
-    periodic: Periodic = False,
-    rule: Rule = "cells",
-    missing: Missing = "refuse",
-    skip_bad: bool = False,
-    units: Mapping[str, str] | None = None,
     time: str | int | None = None,
     segment: int | None = None,
     parameters: Mapping[str, Any] | None = None,
     provenance: Mapping[str, Any] | None = None,
+    **options: Unpack[FieldOptions],
 ) -> Imported:
     """Pairs from stacks by name; the options are those of `read_npz`."""
     picked = [chosen(names, role, list(stacks)) for names, role in ((inputs, "inputs"), (outputs, "outputs"))]
@@ -124,17 +150,58 @@ def read_stacks(
         lambda sample: f"{file}: sample {sample}",
         count,
         *sides,
-        bounds=bounds,
-        periodic=periodic,
-        rule=rule,
-        units=units,
         parameters=parameters,
         provenance=provenance or {},
-        missing=missing,
-        bad=BadRecords(skip_bad),
         notes=[] if all(named) else grid_notes(grid),
+        **options,
     )
     return imported if time is None else in_time(imported, [i // length for i in range(count)], step, segment)
+
+
+def field_options(options: ArrayOptions) -> FieldOptions:
+    """Those of the options that every reader has."""
+    return cast(FieldOptions, {name: options.get(name) for name in FieldOptions.__annotations__ if name in options})
+
+
+def read_separate(
+    file: object,
+    samples: Separate,
+    *,
+    inputs: Names,
+    outputs: Names,
+    parameters: Mapping[str, Any] | None = None,
+    provenance: Mapping[str, Any],
+    **options: Unpack[StackOptions],
+) -> Imported:
+    """Pairs from samples with arrays of their own; options are those of `read_npz` but for axes of samples, of time."""
+    bad = BadRecords(options.get("skip_bad", False))
+    grid, coordinates = options.get("grid"), options.get("coordinates")
+    there = options.get("output_coordinates")
+    named = [name_list(coordinates), name_list(coordinates if there is None else there)]
+    roles = ((inputs, "inputs"), (outputs, "outputs"))
+    picked = [item.name for names, role in roles for item in chosen(names, role, samples.datasets)]
+    samples.choose(bad, {*named[0], *named[1], *picked})
+    sides = [
+        ArraySide(
+            file,
+            [samples.array(name) for name in where],
+            [(item, samples.array(item.name)) for item in chosen(names, role, samples.datasets)],
+            options.get("dim"),
+            options.get("channels", "last"),
+            grid or "closed",
+        )
+        for (names, role), where in zip(roles, named, strict=True)
+    ]
+    return assemble(
+        samples.where,
+        len(samples),
+        *sides,
+        parameters=parameters,
+        provenance=provenance,
+        bad=bad,
+        notes=[] if all(named) else grid_notes(grid),
+        **field_options(options),
+    )
 
 
 def grid_notes(grid: GridKind | None) -> list[str]:

@@ -14,6 +14,7 @@
   const state = { model: 0, preset: 0, place: "uniform", count: 16, noise: 0, mode: "move", show: "answer", inputChannel: 0, outputChannel: 0, seed: 1, selected: -1, sensors: [] };
   let model, preset, view, session, base, full, answer, dirty = { input: false, sensors: false }, busy = false;
   const sessions = new Map(), listeners = [];
+  const FIRST = { line: 16, grid: 256, mesh: 64 }; // sensors until the reader chooses a number
 
   // ---------------------------------------------------------------- the model
 
@@ -56,6 +57,7 @@
       for (let i = 0; i < n; i++) { s += base[i * c + j]; q += base[i * c + j] ** 2; }
       return Math.sqrt(Math.max(q / n - (s / n) ** 2, 0));
     });
+    if (!state.chosen) { state.count = FIRST[preset.kind]; $("count").value = Math.log2(state.count); }
     if (preset.kind === "mesh" || state.sensorsOf !== preset.kind + state.model) { place(); state.sensorsOf = preset.kind + state.model; }
     refresh(true);
   }
@@ -215,7 +217,7 @@
     }
     return Math.sqrt(gap / size);
   }
-  const percent = (v) => (v === null || !isFinite(v) ? "–" : v < 1e-4 ? v.toExponential(1) : (100 * v).toPrecision(v < 0.1 ? 2 : 3) + " %");
+  const percent = (v) => (v === null || !isFinite(v) ? "–" : v === 0 ? "0" : v < 1e-4 ? v.toExponential(1) : (100 * v).toPrecision(v < 0.1 ? 2 : 3) + " %");
   function report(mismatch) {
     if (mismatch !== null) { $("mismatch").textContent = percent(mismatch); state.mismatch = mismatch; }
     const known = full && full.of === preset;
@@ -284,7 +286,7 @@
     group("mode", { move: "Move sensors", draw: "Draw input" }, "mode", () => { $("input").dataset.mode = state.mode; });
     group("show", { answer: "Answer", full: "From all points", truth: "Truth", difference: "Difference" }, "show", draw);
     $("models-tabs").append(...(MODELS.length > 1 ? MODELS.map((m, k) => button(m.name, () => choose(k), () => state.model === k)) : []));
-    $("count").oninput = () => { state.count = Math.round(2 ** $("count").value); place(); refresh(false); };
+    $("count").oninput = () => { state.chosen = true; state.count = Math.round(2 ** $("count").value); place(); refresh(false); };
     $("noise").oninput = () => { state.noise = Number($("noise").value) / 100; $("noiseValue").textContent = $("noise").value + " %"; refresh(false); };
     $("again").onclick = () => usePreset(state.preset);
     for (const id of ["inputChannel", "outputChannel"]) $(id).onchange = () => { state[id] = Number($(id).value); draw(); };

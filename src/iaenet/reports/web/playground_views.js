@@ -70,6 +70,11 @@ const Views = (() => {
       const { g, w, h } = prepare(canvas), f = (this.last = this.frame(w, h, range(s.base, s.sensorValues)));
       this.axes(g, f, s.bounds);
       this.curve(g, f, s.base, css("--faint"), 2);
+      if (s.sensors.length <= 150) { // each stands on a thin line
+        g.globalAlpha = 0.35; g.strokeStyle = css("--sensor"); g.lineWidth = 1; g.beginPath();
+        s.sensors.forEach(([x], i) => { g.moveTo(f.px(x), f.top + f.height); g.lineTo(f.px(x), f.py(s.sensorValues[i])); });
+        g.stroke(); g.globalAlpha = 1;
+      }
       const many = s.sensors.length > 600, r = many ? 1.5 : s.sensors.length > 150 ? 2.5 : 5;
       s.sensors.forEach(([x], i) => {
         g.fillStyle = i === s.selected ? css("--accent") : css("--sensor"); g.beginPath();
