@@ -10,6 +10,7 @@ NEAR, FAR = 2, 8  # neighbours: the distance to the far one is 4 times as large 
 THIN = 1.4  # dimension up to which points are a curve
 LOOKED_AT = 24  # neighbours among which the next point of the curve is looked for
 ALONG, ROOM = 16, 0.07  # places along a side of the square around, and how far half of them are away, in such sides
+SOME = 4096  # points that this is judged by first
 LINKED = 0.8  # share of the points that have two neighbours on a curve
 TURN = 0.1  # greatest cosine of the angle between both directions at a point: corners of a square are passed
 
@@ -28,7 +29,8 @@ def curve_segments(points: Array) -> Index | None:
     (60, None)
     """
     n = len(points)
-    if n < FEWEST or points.shape[1] != 2 or _is_product(points):
+    some = points[:: 1 + n // SOME]  # if these fill the area around, all do: that is soon seen
+    if n < FEWEST or points.shape[1] != 2 or not _leaves_room(some) or _is_product(points):
         return None
     distance, neighbours = KDTree(points).query(points, k=min(n, LOOKED_AT + 1))
     if np.any(distance[:, 1] <= 1e-12 * distance[:, -1]):  # points that coincide have no direction
