@@ -112,9 +112,9 @@ def _job(table: Table, name: str, row: Row, sizes: Preset) -> Job:
             tuple(sizes.resolutions),
             TEST_SEED,
         ),
-        interpolated=table.interpolated,
+        interpolated="interpolated" in table.also,
         home=sizes.at,
-        invariance=table.invariance,
+        invariance="invariance" in table.also,
     )
 
 

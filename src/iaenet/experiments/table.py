@@ -182,8 +182,8 @@ class Table:
     reference: the row that others are compared with. Default IAE-Net (ours).
     problem, parameters: where the data come from, see `iaenet generate`.
     axis: horizontal axis of the figure, resolution or blocks. Default resolution.
-    interpolated: score resolutions above the training also on interpolated labels, as the paper did. Default false.
-    invariance: score also on the points of the inputs without their cells, and certify. Default false.
+    also: further scores: interpolated (resolutions above the training also on interpolated labels, as the paper did),
+        invariance (also on the points of the inputs without their cells, and a certificate). Default none.
     rows: the networks, by name.
     presets: sizes, by name.
     made_of: the results that it is made of, if it is made of others.
@@ -199,8 +199,7 @@ class Table:
     problem: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)
     axis: Literal["resolution", "blocks"] = "resolution"
-    interpolated: bool = False
-    invariance: bool = False
+    also: list[Literal["interpolated", "invariance"]] = field(default_factory=list)
     rows: dict[str, Row] = field(default_factory=dict)
     presets: dict[str, Preset] = field(default_factory=dict)
     made_of: MadeOf = field(default_factory=MadeOf)

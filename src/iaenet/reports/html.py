@@ -44,17 +44,29 @@ class Page:
     model: str
     parameters: str
     resolution: int | None = None  # trained on
-    epochs: int = 0
     seconds: str = ""
-    best: dict[str, Any] | None = None
+    metrics: dict[str, Any] = field(default_factory=dict)
     choice: dict[str, Any] | None = None
     symmetries: dict[str, Any] | None = None
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    rollout: list[dict[str, Any]] = field(default_factory=list)
+    evaluation: dict[str, Any] = field(default_factory=dict)
     certificate: dict[str, Any] | None = None
     coverage: dict[str, Any] | None = None
     pictures: list[tuple[str, str]] = field(default_factory=list)
-    history: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Errors on each discretization."""
+        return self.evaluation.get("rows", [])
+
+    @property
+    def rollout(self) -> list[dict[str, Any]]:
+        """Errors after each step of a roll-out."""
+        return self.evaluation.get("rollout", [])
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """The epochs."""
+        return self.metrics.get("epochs", [])
 
     @property
     def steps(self) -> list[int]:
@@ -70,12 +82,13 @@ class Page:
     def cards(self) -> list[tuple[str, str]]:
         """What one wants to know first: figures and what they are."""
         shown = [(self.model, f"{self.parameters} parameters")]
-        if self.best:
+        best = self.metrics.get("best")
+        if best:
             after = f", {self.seconds} of training" if self.seconds else ""
             shown.append(
                 (
-                    f"{self.best['validation']:.4g}",
-                    f"validation error, epoch {self.best['epoch']} of {self.epochs}{after}",
+                    f"{best['validation']:.4g}",
+                    f"validation error, epoch {best['epoch']} of {len(self.history)}{after}",
                 )
             )
         known = {row["on"]: row["relative_l2"]["mean"] for row in self.rows if "refused" not in row}
@@ -142,8 +155,6 @@ def _page(run: Path, number: int) -> Page:
     if "format" in state.get("operator", {}):  # version 0.1 had none
         document(StateDocument, state, first.checkpoints)
     several = f", {len(folder.members)} members" if folder.members else ""
-    metrics = folder.read_json("metrics.json", MetricsDocument) or {}
-    evaluation = folder.read_json("evaluation/evaluation.json", EvaluationDocument)
     certificate = folder.read_json("certificate/certificate.json", CertificateDocument)
     coverage = folder.read_json("calibration/coverage.json", dict[str, Any])
     config = own_file(run, "config.yaml")
@@ -154,17 +165,14 @@ def _page(run: Path, number: int) -> Page:
         model=(state["operator"]["model"]["name"] or "a network of your own") + several,
         parameters=f"{sum(tensor.numel() for tensor in parts.get('weights', {}).values()):,}",
         resolution=(state["operator"].get("metadata", {}).get("data") or {}).get("resolution"),
-        epochs=len(metrics.get("epochs", [])),
         seconds=_seconds(run),
-        best=metrics.get("best"),
+        metrics=folder.read_json("metrics.json", MetricsDocument) or {},
         choice=first.read_json("choice.json", ChoiceDocument),
         symmetries=first.read_json("symmetries.json", SymmetriesDocument),
-        rows=(evaluation or {}).get("rows", []),
-        rollout=(evaluation or {}).get("rollout", []),
+        evaluation=folder.read_json("evaluation/evaluation.json", EvaluationDocument) or {},
         certificate=certificate,
         coverage=coverage,
         pictures=[(text, found) for name, text in PICTURES.items() if (found := embedded(run, name))],
-        history=metrics.get("epochs", []),
     )
 
 

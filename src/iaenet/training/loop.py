@@ -55,9 +55,8 @@ class State:
     rate: dict[str, float] = field(default_factory=dict)
     horizon: dict[str, Any] = field(default_factory=dict)  # of a budget
     validated: float = 0.0  # how far it was at the last validation, with a budget
-    planned: int = 0  # epochs, of which a finished run may get more,
-    first_step: int = 0  # with a schedule that begins anew here
-    first_epoch: int = 0
+    # Epochs that are planned, of which a finished run may get more, with a schedule that begins anew at this step.
+    plan: dict[str, int] = field(default_factory=lambda: {"epochs": 0, "first_step": 0, "first_epoch": 0})
     symmetries: list[str] | None = None  # of the problem, found by the way; None before they were looked for
     history: list[dict[str, float]] = field(default_factory=list)
 
@@ -96,10 +95,10 @@ def train(
         )
 
     state = _restore(folder, operator, mean, optimizers) if folder.has("step") else State()
-    if 0 < state.planned < config.epochs:
-        state.first_step, state.first_epoch, state.rate = state.step, state.epoch, {}
-    state.planned = config.epochs
-    epochs = range(state.first_epoch, config.epochs)
+    if 0 < state.plan["epochs"] < config.epochs:
+        state.plan, state.rate = {"first_step": state.step, "first_epoch": state.epoch}, {}
+    state.plan["epochs"] = config.epochs
+    first_step, epochs = state.plan["first_step"], range(state.plan["first_epoch"], config.epochs)
     # Without turns all epochs have as many steps.
     steps = 0 if seconds else sum(map(len, map(order_of, epochs))) if turns else len(epochs) * len(order_of(0))
     rate = Rate(config.schedule, steps)
@@ -119,7 +118,7 @@ def train(
         folder.rewind(state.epoch)
 
     def lr_at(step: int) -> float:
-        share = rate.at(step - state.first_step) if horizon is None else rate.along(horizon.progress)
+        share = rate.at(step - first_step) if horizon is None else rate.along(horizon.progress)
         return config.optimizer.lr * share
 
     def save() -> None:
@@ -139,7 +138,7 @@ def train(
             raise stopped(requested, state.step)
 
     def way() -> float:
-        return (state.step - state.first_step) / max(steps, 1) if horizon is None else horizon.progress
+        return (state.step - first_step) / max(steps, 1) if horizon is None else horizon.progress
 
     looks = "auto" in config.augment.symmetries and config.augment.steps == 1 and loss is None
     settings = {"model": document["model"], **asdict(config)}
@@ -172,7 +171,7 @@ def train(
                 state.step, state.position = state.step + 1, state.position + 1
                 state.loss, state.seen = state.loss + total, state.seen + len(indices)
                 if progress is not None:
-                    ahead = state.first_step + steps if horizon is None else state.step + horizon.left
+                    ahead = first_step + steps if horizon is None else state.step + horizon.left
                     progress(state.step, ahead, _note(state))
                 record(state.step, {"batch_loss": total / len(indices), "lr": lr_at(state.step - 1)})
                 stop_if(requested)
@@ -231,7 +230,7 @@ def _finish_epoch(state: State, error: float, rate: float) -> None:
 
 def early_stop(state: State, patience: int) -> bool:
     """Whether there was no better validation error for too long."""
-    return 0 < patience <= state.epoch - max(state.best_epoch, state.first_epoch)
+    return 0 < patience <= state.epoch - max(state.best_epoch, state.plan["first_epoch"])
 
 
 @torch.no_grad()
