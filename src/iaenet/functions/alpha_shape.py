@@ -122,7 +122,8 @@ def alpha_shape(
                 break
     except QhullError:
         return None
-    if off > (1e-6 if spacings == math.inf else 1e-2) or weights.min() < -1e-8:
+    left_out = np.bincount(found.corners.ravel(), minlength=n)[:n].min() == 0  # a node too close to another
+    if left_out or off > (1e-6 if spacings == math.inf else 1e-2) or weights.min() < -1e-8:
         return None
     weights = _positive(found, weights, found.inside)
     return Shape(weights / weights.sum(), found.cells(found.inside), BOX)
