@@ -29,7 +29,7 @@ def withstood(function: Attack) -> tuple[bool, str]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
             resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
-            signal.alarm(30 * SECONDS)  # what waits needs no processor
+            signal.alarm(10 * SECONDS)  # what waits needs no processor
             try:
                 said = "" if function() else "no"
             except BaseException as error:

@@ -1,6 +1,7 @@
 """Links and pipes where a run writes, other files beside its own, tags and sizes that parsers stumble over."""
 
 import os
+import shutil
 import signal
 
 import pytest
@@ -10,7 +11,7 @@ from iaenet.cli.main import main
 from iaenet.data.atomic import kind_of
 from iaenet.outside import memory_limit
 from iaenet.training.run_folder import RunFolder
-from tests.attacks.base import MODEL, mistake
+from tests.attacks.base import MODEL, contents, mistake
 
 TRAIN = ("train", "--data", "waves.h5", "--run", "new", "--epochs", "1", "--model.name", MODEL["name"])
 SMALL = ("--model.width", "4", "--model.modes", "3")
@@ -49,10 +50,30 @@ def test_a_pipe_where_a_run_writes(name, here, capsys):
     before = signal.signal(signal.SIGALRM, waits)
     signal.alarm(60)
     try:
-        assert "is no regular file" in mistake(capsys, *TRAIN, *SMALL)
+        assert f"new/{name}: is " in mistake(capsys, *TRAIN, *SMALL)
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "metrics.json", "log.jsonl", "curves.png"])
+@pytest.mark.parametrize("members", ["1", "2"])
+def test_a_run_in_a_folder_of_others(name, members, here, capsys):
+    (here / "new").mkdir()
+    (here / "new" / name).write_text("# notes of mine\ndata: waves.h5\nepochs: 1\n")
+    before = contents(here / "new")
+    options = ("--config", "new/config.yaml") if name == "config.yaml" else ()
+    assert f"new/{name}: is of no run of ours" in mistake(capsys, *TRAIN, *SMALL, *options, "--members", members)
+    assert contents(here / "new").items() >= before.items()
+
+
+def test_a_run_that_ended_before_its_first_checkpoint_begins_again(here):
+    assert main([*TRAIN, *SMALL]) == 0
+    whole = contents(here / "new")
+    for path in (here / "new" / "checkpoints").iterdir():
+        shutil.rmtree(path)
+    assert main([*TRAIN, *SMALL]) == 0
+    assert contents(here / "new")["metrics.json"] == whole["metrics.json"]
 
 
 def test_folders_with_names_like_those_of_members(here):
