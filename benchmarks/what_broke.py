@@ -1,8 +1,8 @@
 """`python -m benchmarks.what_broke --package OLD/src src`: attacks that a version withstands, and those it does not.
 
 Each attack is a function that uses nothing but what every version has, run in a process of its own with limits of time
-and memory. It returns whether the attack was withstood; an exception, a signal or the limits count as not. One that needs
-a library which is not installed, such as joblib for `generate` of 0.1, is not tried.
+and memory. It returns whether the attack was withstood; an exception, a signal or the limits count as not. One that
+needs a library which is not installed, such as joblib for `generate` of 0.1, is not tried.
 """
 
 import argparse
