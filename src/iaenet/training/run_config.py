@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import fields
 from typing import Any
 
 import yaml
@@ -11,6 +12,7 @@ import yaml
 from iaenet.data.atomic import replacing
 from iaenet.errors import InvalidInputError
 from iaenet.outside import own_file, read_yaml
+from iaenet.training.config import TrainConfig
 from iaenet.training.loop import State, early_stop
 from iaenet.training.run_folder import RunFolder
 
@@ -30,22 +32,22 @@ def write_config(folder: RunFolder, config: Mapping[str, Any]) -> None:
                     f"{folder.path} holds a run with {key} {before.get(key)}, not {now.get(key)}: resume with that, or "
                     "choose another folder"
                 )
-    check_free(folder, _yaml(config))
+    check_free(folder)
     with replacing(path, own=True) as beside:
         beside.write_text(yaml.safe_dump(_yaml(config), sort_keys=False))
 
 
-def check_free(folder: RunFolder, config: Mapping[str, Any] | None = None) -> None:
+def check_free(folder: RunFolder) -> None:
     """Refuse a folder in which files of others have names that a run would write to.
 
-    A run that was killed before its first checkpoint has left a configuration with the same keys as `config`.
+    A run of ours that was killed before its first checkpoint has left a whole configuration.
     """
     found = [] if folder.begun else [name for name in NAMES if os.path.lexists(folder.path / name)]
-    ours = None
-    if config is not None and own_file(folder.path, "config.yaml") is not None:
+    left: Any = None
+    if own_file(folder.path, "config.yaml") is not None:
         with suppress(InvalidInputError):
-            ours = read_yaml(folder.path / "config.yaml")
-    if found and not (isinstance(ours, dict) and config is not None and ours.keys() == config.keys()):
+            left = read_yaml(folder.path / "config.yaml")
+    if found and not (isinstance(left, dict) and left.keys() >= {field.name for field in fields(TrainConfig)}):
         raise InvalidInputError(
             f"{folder.path / found[0]}: is of no run of ours, and a run would replace it; choose another folder"
         )
