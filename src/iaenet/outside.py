@@ -6,6 +6,7 @@ that a file claims, or that a request needs, is held against a limit before anyt
 """
 
 import json
+import math
 import os
 import re
 import stat
@@ -26,6 +27,7 @@ MOST_TEXT = 2**24  # bytes of a document
 MOST_YAML = 2**18  # its parser takes a minute for some megabytes
 MOST_NODES = 10**5  # of a document, aliases written out
 DEEPEST = 32  # levels of a document
+NO_YAML = (ValueError, LookupError, AttributeError, OverflowError)  # of its parser, by `!!bool x` and `!!int ""`
 
 
 # ---------------------------------------------------------------------- sizes
@@ -36,9 +38,10 @@ def memory_limit() -> int:
     given = os.environ.get(LIMIT, "")
     if given:
         found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", given.strip(), re.IGNORECASE)
-        if not found:
-            raise InvalidInputError(f"{LIMIT}={given}: give a size, as in 8G or 500M")
-        return int(float(found[1]) * UNITS[found[2].upper()])
+        size = float(found[1]) * UNITS[found[2].upper()] if found else math.inf
+        if size == math.inf:
+            raise InvalidInputError(f"{LIMIT}={given[:40]}: give a size, as in 8G or 500M")
+        return int(size)
     sizes = [2**44]
     if hasattr(os, "sysconf"):
         sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
@@ -162,9 +165,9 @@ def read_yaml(path: str | os.PathLike[str]) -> Any:
         found = None if node is None else loader.construct_document(node)
     except RecursionError:
         raise InvalidInputError(f"{path}: nested too deeply; at most {DEEPEST} levels are read") from None
-    except (yaml.YAMLError, ValueError) as error:
-        if isinstance(error, InvalidInputError):
-            raise
+    except InvalidInputError:
+        raise
+    except (yaml.YAMLError, *NO_YAML) as error:
         mark = getattr(error, "problem_mark", None)
         said = f"line {mark.line + 1}: {error.problem}" if mark else str(error)  # type: ignore[union-attr]
         raise InvalidInputError(f"{path}: cannot be read as YAML: {said}") from None

@@ -299,8 +299,10 @@ def test_a_hostile_configuration_in_a_run_is_not_run(made, tmp_path):
 def test_an_untrained_folder_takes_any_configuration(file, tmp_path):
     """Without a checkpoint there is nothing to go on with."""
     run = RunFolder(tmp_path / "run")
-    run.path.mkdir()
-    (run.path / "config.yaml").write_text("epochs: 77\n")
+    fit(TINY, file, run.path, **BRIEF)
+    shutil.rmtree(run.checkpoints)
+    left = yaml.safe_load((run.path / "config.yaml").read_text())
+    (run.path / "config.yaml").write_text(yaml.safe_dump(left | {"epochs": 77}))
     fit(TINY, file, run.path, **BRIEF)
     assert yaml.safe_load((run.path / "config.yaml").read_text())["epochs"] == 2
 

@@ -26,6 +26,7 @@ MAGIC = {
     b"<": "an XML file",
     b"{": "a JSON file",
 }
+TEXT = bytes({*b"\t\n\f\r\x1b", *range(32, 256)})  # what text is made of; ONNX files have neither magic nor zeros
 
 
 @contextmanager
@@ -110,7 +111,7 @@ def kind_of(path: PathLike) -> str:
     for magic, kind in MAGIC.items():
         if head.startswith(magic) or (magic[0] in b"<{" and start.lower().startswith(magic)):
             return _whose(path) if kind == "an HDF5 file" else kind
-    return "" if not head else "a binary file" if b"\0" in head else "text"
+    return "" if not head else "a binary file" if head.translate(None, TEXT) else "text"
 
 
 def _whose(path: PathLike) -> str:

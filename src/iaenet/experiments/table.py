@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import yaml
 
 from iaenet.errors import InvalidInputError, no_such
+from iaenet.outside import read_yaml
 from iaenet.typed import typed
 
 Name = Literal["smoke", "cpu", "paper"]
@@ -287,10 +289,7 @@ def _setting(name: str, folder: Traversable) -> dict[str, Any]:
 
 
 def _read(path: Traversable) -> dict[str, Any]:
-    try:
-        found = yaml.safe_load(path.read_text())
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InvalidInputError(f"{path} cannot be read: {error}") from None
+    found = read_yaml(path) if isinstance(path, Path) else yaml.safe_load(path.read_text())  # ours may be in an archive
     if not isinstance(found, dict):
         raise InvalidInputError(f"{path} must be a mapping of keys to values")
     return found

@@ -5,6 +5,7 @@ Voronoi cells wherever all simplices are kept. A simplex is dropped (an alpha sh
 its empty circumscribed ball is large against the local spacing of the points.
 """
 
+import contextlib
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -12,10 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import QhullError
+from scipy.spatial import KDTree, QhullError
 
-from iaenet.functions.quadrature import Array, Flags, Index, Simplices, binned, gather, images
-from iaenet.functions.void_ends import SMOOTH, scatter, to_their_ends
+from iaenet.functions.border_strip import FACETS, SMOOTH, border, normals, scatter, strip
+from iaenet.functions.quadrature import Array, Flags, Index, Simplices, binned, distinct, images, trapezoid
+from iaenet.functions.void_ends import to_their_ends
 
 # Radii of empty balls in units of the local spacing times the upper quartile of all such ratios (about 0.73 for random
 # points, 0.6 for the nodes of a mesh). Random points in a box exceed VOID, or VOID_AT_WALL for balls centred on a wall,
@@ -26,11 +28,13 @@ EDGE, EDGE_AT_WALL = 1.6, 1.2
 # Size of a connected set of such simplices, in units of the local spacing, that is a void even where no ball is large:
 # flat voids. Random points in a box have at most 11 (2-D) and 3 (3-D) away from its walls.
 LARGE = {2: 30.0, 3: 12.0}
-# Depth of the strip between the outermost of random points and the border, over their scatter about a smooth border.
-STRIP = {2: 3.3, 3: 2.0}
 QUARTILE = 0.9  # a larger upper quartile is that of points on curves or surfaces
 FEWEST = 32  # fewer points say too little about their domain: it is the box
 MOST = 2**17  # more points are weighed by bins
+# Decimals of places in the unit box: fewer where points nearly coincide and no triangulation is sound. In space that is
+# so for points closer than CLOSE: balls through them may be of any size.
+DECIMALS = (10, 6)
+CLOSE = 9e-7
 
 
 class Domain(NamedTuple):
@@ -58,8 +62,9 @@ def scattered(
 
     A domain that is `known` need not be found.
 
-    Points that coincide, up to 1e-10 of the box, share one cell. Points that have no cells (too few, or on one line or
-    plane) have equal weights, and more than 2^17 points are weighed by bins.
+    Points that coincide, up to 1e-10 of the box or to 1e-6 if need be, share one cell, and within 1e-7 of a wall they
+    lie on it. Points that have no cells (too few, or on one line or plane, where no axis is periodic) have equal
+    weights, and more than 2^17 points are weighed by bins.
 
     >>> square = np.array([[0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75]])
     >>> scattered(square, np.array([[0.0, 1.0], [0.0, 1.0]]), (False, False)).weights.round(12).tolist()
@@ -67,27 +72,24 @@ def scattered(
     """
     low, size = bounds[:, 0], bounds[:, 1] - bounds[:, 0]
     unit = np.clip((points - low) / size, 0.0, 1.0)
-    place = np.round(unit, 10)
-    unit = np.where((place == 0) | (place == 1), place, np.round(unit, 13))
-    place[:, list(periodic)] %= 1.0
-    unit[:, list(periodic)] %= 1.0
-    order = np.lexsort(place.T)
-    new = np.append(True, np.any(place[order][1:] != place[order][:-1], axis=1))
-    inverse = np.empty(len(unit), np.int64)
-    inverse[order] = np.cumsum(new) - 1
-    first = order[new]
-    nodes = unit[first]
-    if len(nodes) > MOST:
-        weights, cells = binned(nodes, periodic, whole), None
-        domain = _in_words(weights.sum())
-    else:
-        weights, cells, domain = alpha_shape(nodes, periodic, whole, known)
-    weights = (weights / np.bincount(inverse))[inverse] * np.prod(size)
-    return Shape(weights, None if cells is None else first[cells], domain)
+    for decimals in DECIMALS:
+        nodes, first, inverse = distinct(unit, periodic, decimals)
+        made = alpha_shape(nodes, periodic, whole, known) if len(nodes) <= MOST else None
+        if made is not None or len(nodes) > MOST:
+            break
+    if made is None:
+        weights = binned(nodes, periodic, whole)
+        made = Shape(weights, None, _in_words(weights.sum()))
+    weights = (made.weights / np.bincount(inverse))[inverse] * np.prod(size)
+    return Shape(weights, None if made.cells is None else first[made.cells], made.domain)
 
 
-def alpha_shape(nodes: Array, periodic: tuple[bool, ...], whole: bool = False, known: Domain | None = None) -> Shape:
+def alpha_shape(
+    nodes: Array, periodic: tuple[bool, ...], whole: bool = False, known: Domain | None = None
+) -> Shape | None:
     """The domain of distinct `nodes (n, d)` of the unit box, d = 2 or 3; with `whole` it is the box in any case.
+
+    None if some nodes are too close to each other, or to images, for cells that fill the box.
 
     >>> x = (np.arange(20) + 0.5) / 20
     >>> grid = np.stack(np.meshgrid(x, x), axis=-1).reshape(-1, 2)
@@ -97,12 +99,11 @@ def alpha_shape(nodes: Array, periodic: tuple[bool, ...], whole: bool = False, k
     '72.6 % of its box, found from the points'
     """
     n, d = nodes.shape
-    equal = np.full(n, 1 / n)
-    if n <= d:
-        return Shape(equal, None, f"{BOX} in equal parts: {n} distinct point{'s' if n > 1 else ''}, too few for cells")
-    thin = Shape(equal, None, f"{BOX} in equal parts: the points span no {'area' if d == 2 else 'volume'}")
-    if np.linalg.svd(nodes - nodes.mean(axis=0), compute_uv=False)[-1] < 1e-9 * math.sqrt(n):
-        return thin
+    if d == 3 and KDTree(nodes).query(nodes, 2)[0][:, 1].min() < CLOSE:
+        return None
+    flat = n <= d or np.linalg.svd(nodes - nodes.mean(axis=0), compute_uv=False)[-1] < 1e-9 * math.sqrt(n)
+    if flat:
+        return _flat(nodes, periodic)
     try:
         plain = Simplices.of(nodes, nodes, np.arange(n), periodic)
         spacing = _spacing(plain)
@@ -117,12 +118,37 @@ def alpha_shape(nodes: Array, periodic: tuple[bool, ...], whole: bool = False, k
             if kept is not None and kept.any():
                 return _part(found, kept, spacing, known.measure if known else None)
             weights = found.weights(found.inside, found.shares)
-            if abs(weights.sum() - 1) < 1e-9 or (spacings > 3 and n * 5**d > 2**17):
+            off = abs(weights.sum() - 1)
+            if off < 1e-9 or (spacings > 3 and n * 5**d > 2**17):
                 break
     except QhullError:
-        return thin
+        return None
+    left_out = np.bincount(found.corners.ravel(), minlength=n)[:n].min() == 0  # a node too close to another
+    if left_out or off > (1e-6 if spacings == math.inf else 1e-2) or weights.min() < -1e-8:
+        return None
     weights = _positive(found, weights, found.inside)
     return Shape(weights / weights.sum(), found.cells(found.inside), BOX)
+
+
+def _flat(nodes: Array, periodic: tuple[bool, ...]) -> Shape:
+    """Nodes without simplices of their own: cells among their images if an axis is periodic, else equal parts."""
+    n, d = nodes.shape
+    wide = ~(np.array(periodic) & (np.ptp(nodes, axis=0) < 1e-7))  # at one place of a periodic axis all is constant
+    rest = tuple(wraps for wraps, keep in zip(periodic, wide, strict=True) if keep)
+    if sum(wide) == 1:
+        return Shape(trapezoid(nodes[:, wide][:, 0], 0.0, 1.0, rest[0]), None, BOX)
+    if sum(wide) == 2 < d and (made := alpha_shape(nodes[:, wide], rest, whole=True)) is not None:
+        return made._replace(cells=None)
+    if any(periodic) and n < FEWEST:
+        with contextlib.suppress(QhullError):
+            places = images(np.round(nodes, 8), periodic, np.full((n, d, 2), np.inf))
+            found = Simplices.of(places[0][:n], *places, periodic)
+            weights = found.weights(found.inside, found.shares)
+            if abs(weights.sum() - 1) < 1e-6 and weights.min() > 0:
+                return Shape(weights / weights.sum(), None, BOX)
+    few = f"{n} distinct point{'s' if n > 1 else ''}, too few for cells"
+    why = few if n <= d else f"the points span no {'area' if d == 2 else 'volume'}"
+    return Shape(np.full(n, 1 / n), None, f"{BOX} in equal parts: {why}")
 
 
 def _in_words(measure: float) -> str:
@@ -150,8 +176,8 @@ def _reach(plain: Simplices, near: Array, everywhere: bool) -> Array:
     centres = plain.ball[2]
     hull, corner = np.nonzero(plain.neighbours < 0)
     at = plain.points[plain.corners]
-    facets = plain.corners[hull[:, None], _FACETS[d][corner]]
-    outward = _normals(plain.points[facets], at[hull, corner])
+    facets = plain.corners[hull[:, None], FACETS[d][corner]]
+    outward = normals(plain.points[facets], at[hull, corner])
     for axis in range(d):
         for side, sign in enumerate((-1.0, 1.0)):
             far = (centres[:, axis] - side) * sign >= -1e-9
@@ -159,23 +185,22 @@ def _reach(plain: Simplices, near: Array, everywhere: bool) -> Array:
             crosses[facets[outward[:, axis] * sign > 0], axis, side] = True
             at_wall = (plain.nodes[:, axis] == side)[plain.corners].any(axis=1)
             crosses[plain.corners[at_wall], axis, side] = True
+    _behind_flat(plain, crosses)
     wraps = np.array(plain.periodic)
     crosses[:, wraps] = crosses[:, wraps, ::-1]  # what crosses the low wall has its copy beyond the high one
     return np.asarray(np.maximum(crosses, np.minimum(near, 2.0)[:, None, None] * (wraps | everywhere)[:, None]))
 
 
-_FACETS = {d: np.array([[i for i in range(d + 1) if i != j] for j in range(d + 1)]) for d in (2, 3)}
-
-
-def _normals(facets: Array, behind: Array) -> Array:
-    """Area vectors `(m, d)` of `facets (m, d, d)`, pointing away from the points `behind (m, d)`."""
-    edges = facets[:, 1:] - facets[:, :1]
-    if facets.shape[2] == 2:
-        normals = np.stack([edges[:, 0, 1], -edges[:, 0, 0]], axis=1)
-    else:
-        normals = np.cross(edges[:, 0], edges[:, 1]) / 2
-    side = np.einsum("md,md->m", normals, facets[:, 0] - behind)
-    return np.asarray(np.where(side < 0, -1.0, 1.0)[:, None] * normals)
+def _behind_flat(plain: Simplices, crosses: Flags) -> None:
+    """Nodes that only flat simplices keep from the hull, by rounding on a side of a grid, cross as the hull does."""
+    flat = ~np.isfinite(plain.ball[1])
+    outer, grown = np.zeros_like(flat), flat & (plain.neighbours < 0).any(axis=1)
+    while np.any(grown & ~outer):
+        outer = grown
+        grown = outer | (flat & ((plain.neighbours >= 0) & outer[plain.neighbours]).any(axis=1))
+        corners = plain.corners[outer]
+        across = np.broadcast_to(crosses[corners].any(axis=1, keepdims=True), (*corners.shape, *crosses.shape[1:]))
+        np.logical_or.at(crosses, corners, across)
 
 
 def _spacing(plain: Simplices) -> Array:
@@ -240,22 +265,10 @@ def _without_voids(found: Simplices, spacing: Array) -> Flags | None:
     bare = np.bincount(found.corners[kept].ravel(), minlength=len(found.points))[: len(found.nodes)] == 0
     if bare.mean() > 0.1:
         return None
-    rows, columns, facets = _border(found, kept)
-    normals = _normals(found.nodes[facets], found.points[found.corners[rows, columns]])
-    is_mesh = scatter(found.nodes, facets, normals, spacing) < SMOOTH
+    rows, columns, facets = border(found, kept)
+    vectors = normals(found.nodes[facets], found.points[found.corners[rows, columns]])
+    is_mesh = scatter(found.nodes, facets, vectors, spacing) < SMOOTH
     return to_their_ends(found, kept) if d == 2 and is_mesh else np.asarray(kept)
-
-
-def _border(found: Simplices, kept: Flags) -> tuple[Index, Index, Index]:
-    """Facets `(m, d)` between what is kept and what is not: the simplex kept, its corner off the facet, the facet."""
-    n, d = found.nodes.shape
-    dropped = found.inside & ~kept
-    rows, columns = np.nonzero(
-        kept[:, None] & (found.neighbours >= 0) & dropped[found.neighbours] & (found.ball[0] > 0)[:, None]
-    )
-    facets = found.corners[rows[:, None], _FACETS[d][columns]]
-    own = (facets < n).all(axis=1)
-    return rows[own], columns[own], facets[own]
 
 
 def _part(found: Simplices, kept: Flags, spacing: Array, measure: float | None) -> Shape:
@@ -268,8 +281,8 @@ def _part(found: Simplices, kept: Flags, spacing: Array, measure: float | None) 
     beyond = (at_border & (pyramids < -1e-9 * sizes[:, None])).any(axis=1) & ~_at_wall(found)
     shares = np.where(beyond[:, None], sizes[:, None] / (d + 1), found.shares)
     weights = _positive(found, found.weights(kept, shares), kept)
-    rows, columns, facets = _border(found, kept)
-    areas, depth = _strip(found.nodes, facets, found.points[found.corners[rows, columns]], spacing)
+    rows, columns, facets = border(found, kept)
+    areas, depth = strip(found.nodes, facets, found.points[found.corners[rows, columns]], spacing)
     if measure is None:
         weights += areas * depth
         weights /= max(1.0, weights.sum())
@@ -278,19 +291,3 @@ def _part(found: Simplices, kept: Flags, spacing: Array, measure: float | None) 
         weights = np.maximum(weights + missing, 0.1 * weights)
         weights *= measure / weights.sum()
     return Shape(weights, found.cells(kept), _in_words(weights.sum()))
-
-
-def _strip(nodes: Array, facets: Index, behind: Array, spacing: Array) -> tuple[Array, Array]:
-    """Base and depth `(n,)` of what lies between the outermost points and the border: none on a smooth border.
-
-    Random points stay away from the border by a part of their spacing, and scatter about a smooth line or surface by
-    another: `e_i`, the distance along the normal between a point and the mean of its neighbours on the border.
-    """
-    n, d = nodes.shape
-    normals = _normals(nodes[facets], behind)
-    found = scatter(nodes, facets, normals, spacing)
-    if not math.isfinite(found):
-        return np.zeros(n), np.zeros(n)
-    depth = min(STRIP[d] * max(found - SMOOTH, 0.0), 0.5) * spacing
-    area = np.linalg.norm(normals, axis=1)
-    return gather(facets.ravel(), np.repeat(area / d, d), n), np.asarray(depth)

@@ -23,6 +23,7 @@ Index = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 FLAT = 1e-12  # a cell whose size over (longest edge)^k is below this has no size
+AT_WALL = 1e-7  # nearer to a wall of the unit box, a node and its mirror image are one to a triangulation
 SLIVER = 1e-10  # the same for Delaunay simplices: those of cospherical points, whose centres are lost to rounding
 
 
@@ -134,6 +135,28 @@ def binned(nodes: Array, periodic: tuple[bool, ...], whole: bool = False, per_bi
     sizes[partly] = np.minimum(sizes[partly], counts[partly] / expected[partly])
     share = np.divide(sizes, counts, out=np.zeros_like(sizes), where=filled) / m**d
     return np.asarray(share.ravel()[place])
+
+
+def distinct(unit: Array, periodic: tuple[bool, ...], decimals: int) -> tuple[Array, Index, Index]:
+    """Nodes `(m, d)` of points `(n, d)` in the unit box, the first point of each node, and the node of each point.
+
+    Points that agree to so many decimals are one node, and so are those on both ends of a periodic axis.
+
+    >>> distinct(np.array([[0.5, 0.2], [0.0, 0.2], [1.0 - 1e-16, 0.2]]), (True, False), 10)[2].tolist()
+    [1, 0, 0]
+    """
+    walls = np.round(unit)
+    at_wall = np.abs(unit - walls) < AT_WALL
+    place = np.where(at_wall, walls, np.round(unit, decimals))
+    fine = np.where(at_wall, walls, np.round(unit, 13)) if decimals >= 10 else place.copy()
+    for array in (place, fine):
+        array[:, list(periodic)] %= 1.0
+    order = np.lexsort(place.T)
+    new = np.append(True, np.any(place[order][1:] != place[order][:-1], axis=1))
+    inverse = np.empty(len(unit), np.int64)
+    inverse[order] = np.cumsum(new) - 1
+    first = order[new]
+    return fine[first], first, inverse
 
 
 @dataclass(frozen=True)

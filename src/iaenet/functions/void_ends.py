@@ -11,31 +11,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from iaenet.functions.quadrature import Array, Flags, Index, Simplices, gather
+from iaenet.functions.quadrature import Flags, Simplices
 
 LEAST, BOTH = math.radians(20), math.radians(130)  # turns at the ends of an edge across a void, each and together
 WIDER, ENDS = 1.3, 0.4  # least heights of triangles on the way: times the least before, and at the end the first
 THIN = math.radians(25)  # the least angle of a triangle that no mesh has: there one of the turns may be less
-SMOOTH = 0.03  # scatter of the nodes of a mesh about the border that they lie on, in units of their spacing
-
-
-def scatter(nodes: Array, facets: Index, normals: Array, spacing: Array) -> float:
-    """How far nodes `(n, d)` on the border are off the mean of their neighbours there, along the normal: a median.
-
-    In units of the local spacing; infinite where `facets (m, d)`, with `normals (m, d)`, are too few to tell.
-    """
-    n, d = nodes.shape
-    ends = facets.ravel()
-    counts = np.bincount(ends, minlength=n)
-    edge = counts > 0
-    if edge.sum() < 8:
-        return math.inf
-    mates = (nodes[facets].sum(axis=1, keepdims=True) - nodes[facets]) / (d - 1)
-    mean = np.stack([gather(ends, mates[:, :, a].ravel(), n) for a in range(d)], axis=1)[edge] / counts[edge, None]
-    normal = np.stack([gather(ends, np.repeat(normals[:, a], d), n) for a in range(d)], axis=1)[edge]
-    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
-    offset = np.einsum("md,md->m", nodes[edge] - mean, normal) / spacing[edge]
-    return float(np.median(np.abs(offset - np.median(offset))))
 
 
 Edge = tuple[int, int]

@@ -17,6 +17,7 @@ from iaenet.models.ensemble import Ensemble
 from iaenet.models.operator import Operator
 from iaenet.training.config import TrainConfig
 from iaenet.training.curves import draw_curves
+from iaenet.training.run_config import check_free
 from iaenet.training.run_folder import RunFolder
 
 
@@ -42,6 +43,8 @@ def fit_members(
             raise InvalidInputError(f"{folder.path} holds a single run; choose another folder for an ensemble")
         if len(folder.members) > len(starts):
             raise InvalidInputError(f"{folder.path} has {len(folder.members)} members already, more than {members}")
+        if not folder.members:
+            check_free(folder)
         made = []
         try:
             for i, start in enumerate(starts):

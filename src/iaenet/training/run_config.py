@@ -1,16 +1,22 @@
 """config.yaml of a run: written when it begins, and compared when it resumes."""
 
 import json
+import os
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import fields
 from typing import Any
 
 import yaml
 
 from iaenet.data.atomic import replacing
 from iaenet.errors import InvalidInputError
+from iaenet.outside import own_file, read_yaml
+from iaenet.training.config import TrainConfig
 from iaenet.training.loop import State, early_stop
 from iaenet.training.run_folder import RunFolder
 
+NAMES = ("config.yaml", "log.jsonl", "metrics.json", "curves.png")
 FREE = ("save_seconds", "data", "from")  # changes that leave the result as it is
 
 
@@ -26,8 +32,25 @@ def write_config(folder: RunFolder, config: Mapping[str, Any]) -> None:
                     f"{folder.path} holds a run with {key} {before.get(key)}, not {now.get(key)}: resume with that, or "
                     "choose another folder"
                 )
+    check_free(folder)
     with replacing(path, own=True) as beside:
         beside.write_text(yaml.safe_dump(_yaml(config), sort_keys=False))
+
+
+def check_free(folder: RunFolder) -> None:
+    """Refuse a folder in which files of others have names that a run would write to.
+
+    A run of ours that was killed before its first checkpoint has left a whole configuration.
+    """
+    found = [] if folder.begun else [name for name in NAMES if os.path.lexists(folder.path / name)]
+    left: Any = None
+    if own_file(folder.path, "config.yaml") is not None:
+        with suppress(InvalidInputError):
+            left = read_yaml(folder.path / "config.yaml")
+    if found and not (isinstance(left, dict) and left.keys() >= {field.name for field in fields(TrainConfig)}):
+        raise InvalidInputError(
+            f"{folder.path / found[0]}: is of no run of ours, and a run would replace it; choose another folder"
+        )
 
 
 def _more_epochs(folder: RunFolder, key: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:

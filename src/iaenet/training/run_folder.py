@@ -33,7 +33,7 @@ from iaenet.training.checkpoint import Tensors, load_checkpoint, save_checkpoint
 
 log = logging.getLogger("iaenet")
 KEPT = {"step": 2, "best": 1}  # one to resume from, and one in case that is damaged
-FILES = ("config.yaml", "pace.json", "choice.json", "log.jsonl", "metrics.json", "curves.png")
+FILES = ("config.yaml", "pace.json", "choice.json", "log.jsonl", "metrics.json", "curves.png", "lock")
 
 Loaded = tuple[dict[str, Any], dict[str, dict[str, Any]]]
 
@@ -59,7 +59,8 @@ class RunFolder:
     @property
     def members(self) -> list[Path]:
         """The folders of the members of an ensemble; none for a single run."""
-        return sorted(self.path.glob("member-[0-9]*"), key=lambda path: int(path.name.partition("-")[2]))
+        found = (path for path in self.path.glob("member-*") if re.fullmatch(r"member-[0-9]+", path.name))
+        return sorted(found, key=lambda path: int(path.name.partition("-")[2]))
 
     @contextmanager
     def locked(self) -> Iterator["RunFolder"]:
@@ -95,8 +96,8 @@ class RunFolder:
             raise InvalidInputError(f"{self.path}: {_text(holder) or 'another process'} is training here") from None
         self._lock, self._held = lock, os.stat(self.path / ".lock").st_ino
         self._folder = self.path.stat().st_ino
-        with naming_target(holder, holder):
-            holder.write_text(f"process {os.getpid()} on {socket.gethostname()}")
+        with replacing(holder, own=True) as beside:  # a link there is replaced, not followed
+            beside.write_text(f"process {os.getpid()} on {socket.gethostname()}")
 
     def check(self) -> None:
         """See before anything is written that the folder is there, and ours.
@@ -200,6 +201,8 @@ class RunFolder:
         """Add a line to the log."""
         self.check()
         log = self.path / "log.jsonl"
+        if os.path.lexists(log) and own_file(self.path, log.name) is None:
+            raise InvalidInputError(f"{log}: is no regular file")
         with naming_target(log, log), open(log, "a") as file:
             file.write(json.dumps(entry) + "\n")
 
@@ -216,6 +219,6 @@ class RunFolder:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text()[:200]
+        return path.read_text()[:200] if path.is_file() else ""
     except (OSError, UnicodeError):  # not written yet
         return ""

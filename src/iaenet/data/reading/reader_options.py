@@ -25,6 +25,7 @@ from iaenet.data.reading.option_kinds import (
     choice,
 )
 from iaenet.errors import InvalidInputError, no_such
+from iaenet.outside import NO_YAML
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Option:
         for text in (given, f"[{given}]"):
             try:
                 found.append(yaml.safe_load(text))
-            except yaml.YAMLError:
+            except (yaml.YAMLError, *NO_YAML):
                 continue
         return found
 
