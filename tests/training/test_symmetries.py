@@ -141,6 +141,37 @@ def test_a_training_that_overfits_finds_and_uses_them(tmp_path, model):
     assert with_them["best"]["validation"] < 0.9 * without["best"]["validation"]
 
 
+def test_a_training_that_was_stopped_resumes_with_them(tmp_path):
+    pairs = [(Field(GRID, a), Field(GRID, a + 0.3 * a**2)) for a in bumps(60, positive=True)]
+    options = {"validation": pairs[16:], "epochs": 30, "threads": 1, "batch_size": 4, "save_seconds": 0.0}
+    small = {"name": "fno", "width": 16, "layers": 2}
+
+    class Stop:
+        def start(self, run, config, step):
+            pass
+
+        def log(self, step, values):
+            if step == 90:
+                raise KeyboardInterrupt
+
+        def finish(self):
+            pass
+
+    iaenet.fit(small, pairs[:16], tmp_path / "whole", **options)
+    with pytest.raises(KeyboardInterrupt):
+        iaenet.fit(small, pairs[:16], tmp_path / "stopped", **options, loggers=[Stop()])
+    assert json.loads((tmp_path / "stopped" / "symmetries.json").read_text())["accepted"]
+    iaenet.fit(small, pairs[:16], tmp_path / "stopped", **options)
+    whole, stopped = ((tmp_path / run / "metrics.json").read_bytes() for run in ("whole", "stopped"))
+    assert whole == stopped
+
+
+def test_models_of_fixed_sensors_are_not_asked_elsewhere(tmp_path):
+    where = Discretization.points(torch.rand(60, 2, generator=chance()), rule="monte-carlo")
+    pairs = [(Field(where, a), Field(where, a**2)) for a in bumps(60, grid=where, positive=True)]
+    iaenet.fit({"name": "deeponet", "width": 16}, pairs[:20], tmp_path, validation=pairs[20:], epochs=40, threads=1)
+
+
 def test_a_training_that_does_not_overfit_looks_for_none(tmp_path):
     pairs = [(Field(GRID, a), Field(GRID, a + 0.3 * a**2)) for a in bumps(60)]
     small = {"name": "fno", "width": 8, "layers": 1}

@@ -19,7 +19,7 @@ from iaenet.functions.field import Field
 from iaenet.functions.metrics import relative_l2
 from iaenet.functions.motions import mirrors_and_swaps
 from iaenet.functions.seeds import stream
-from iaenet.models.base import Pair
+from iaenet.models.base import Model, Pair
 from iaenet.models.inference import infer
 from iaenet.models.operator import Operator
 from iaenet.training.batches import Samples
@@ -80,8 +80,10 @@ def ratios(operator: Operator, samples: Samples) -> dict[str, list[float]]:
         moved = symmetric(pairs, ["shift"], stream(0, "shift"))
         found["shift"] = _ratio(_errors(_predictions(operator, moved), moved), usual)
     places = [given.discretization for given, _ in pairs]
+    network = operator.network
+    anywhere = isinstance(network, Model) and network.accepts.points and network.accepts.resolutions
     for motion in mirrors_and_swaps(first):
-        if all(motion.keeps(where) or (where.axes is None and motion.fits(where)) for where in places):
+        if all(motion.keeps(where) or (anywhere and where.axes is None and motion.fits(where)) for where in places):
             for signs in _signs(operator):
                 turn = Turn(motion, signs)
                 predicted = _predictions(operator, [turn.of_pair(pair) for pair in pairs])
@@ -105,7 +107,7 @@ def accepted(found: dict[str, list[float]]) -> list[str]:
 
 def _ratio(moved: Tensor, usual: Tensor) -> list[float]:
     """The geometric mean of how much larger the errors of images are, and its standard error."""
-    logs = (moved / usual).log()
+    logs = (moved / usual.clamp_min(1e-30)).clamp(1e-30, 1e30).log()
     return [float(logs.mean().exp()), float(logs.std() / len(logs) ** 0.5)]
 
 
