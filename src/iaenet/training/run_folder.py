@@ -33,7 +33,16 @@ from iaenet.training.checkpoint import Tensors, load_checkpoint, save_checkpoint
 
 log = logging.getLogger("iaenet")
 KEPT = {"step": 2, "best": 1}  # one to resume from, and one in case that is damaged
-FILES = ("config.yaml", "pace.json", "choice.json", "log.jsonl", "metrics.json", "curves.png", "lock")
+FILES = (
+    "config.yaml",
+    "pace.json",
+    "choice.json",
+    "symmetries.json",
+    "log.jsonl",
+    "metrics.json",
+    "curves.png",
+    "lock",
+)
 
 Loaded = tuple[dict[str, Any], dict[str, dict[str, Any]]]
 
