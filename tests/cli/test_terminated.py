@@ -66,3 +66,14 @@ def test_other_errors_are_not_hidden(monkeypatch):
     monkeypatch.setattr(cli, "_main", broken)
     with pytest.raises(RecursionError):
         cli.main([])
+
+
+def test_a_module_is_imported_to_its_end(tmp_path):
+    """An exception in the middle of it ends C++ that loads a library by an abort, and not by the exit code."""
+    (tmp_path / "slow.py").write_text(
+        "import os, signal, time\nos.kill(os.getpid(), signal.SIGTERM)\ntime.sleep(0.2)\nprint('whole', flush=True)\n"
+    )
+    how = f"sys.path.insert(0, {str(tmp_path)!r})\ndef late(_):\n    import slow\n    time.sleep(30)\n    return 0"
+    program = ENDS.format(how=how, what="late(argv)")
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (found.returncode, found.stdout) == (143, "whole\n")

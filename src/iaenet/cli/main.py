@@ -10,11 +10,14 @@ from argparse import ArgumentError
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from types import FrameType
 
 from iaenet.cli.display import Display
 from iaenet.errors import CorruptFileError, DivergedError, InvalidInputError, LostProcessError, no_such, short_of_memory
 from iaenet.outside import check_name
 from iaenet.training.signals import LONGEST, Stop
+
+AGAIN = 0.05  # seconds after which a signal comes once more that came during an import
 
 # NAME is the function NAME_command of the module NAME_command: it takes its arguments and a display, and gives the text
 # to print. It is imported when it is called, so that help is instant.
@@ -152,10 +155,15 @@ def terminable(after: signal.Handlers | None = None) -> Iterator[Stop]:
     watch = threading.Timer(LONGEST, os._exit, [128 + signal.SIGTERM])
     watch.daemon = True
 
-    def end(number: int, _frame: object) -> None:
+    def end(number: int, frame: FrameType | None) -> None:
         if not stop.signal:
             stop.signal = number
             watch.start()
+        if _imports(frame):  # C++ that loads a library does not survive an exception: once more when it is done
+            again = threading.Timer(AGAIN, os.kill, [os.getpid(), number])
+            again.daemon = True
+            again.start()
+            return
         raise SystemExit(128 + number)
 
     before = signal.signal(signal.SIGTERM, end)
@@ -165,6 +173,13 @@ def terminable(after: signal.Handlers | None = None) -> Iterator[Stop]:
         if after is None:
             watch.cancel()
         signal.signal(signal.SIGTERM, before if after is None else after)
+
+
+def _imports(frame: FrameType | None) -> bool:
+    """Whether a module is being imported."""
+    while frame is not None and frame.f_code.co_filename != "<frozen importlib._bootstrap>":
+        frame = frame.f_back
+    return frame is not None
 
 
 def _underscored(argument: str) -> str:

@@ -6,7 +6,7 @@ for validation samples (a_i, u_i), none of which N has seen. If the problem has 
 moved as not, the moved samples are samples like the others, and the ratio is 1 but for chance. N must have learned what
 distinguishes a symmetry from none: it is the network after a fifth of its training or later, and its error must be
 small. What is found makes further samples for the rest of the training: mirror images, shifts, exchanged axes. It is
-looked for when the validation error exceeds the training loss: before, more samples would bring nothing.
+looked for once the network overfits: before, more samples would bring nothing.
 """
 
 import logging
@@ -28,13 +28,29 @@ from iaenet.training.symmetries import Turn, symmetric
 
 log = logging.getLogger("iaenet")
 
-LOOK_AT = 0.2  # of the way of a training, at least,
-OVERFIT = 1.1  # and once the validation error is so many times the loss: before, further samples would bring nothing
+EARLIEST, PARTS = 2, 10  # after so many tenths of a training, and at each further tenth,
+OVERFIT, KNOWN = 1.05, 32  # it is asked whether the validation error is so many times that on so many training samples
 FEWEST, MOST = 16, 64  # samples that the ratio is taken over
 LEARNED = 0.3  # the error from which on a network tells nothing
 ALIKE, MOST_ALIKE = 1.05, 1.1  # the ratio up to which a motion is taken for a symmetry; at most, where chance is larger
 CHANNELS = 3  # of the input, at most, whose signs are tried
 FAR = 1.0  # a mean of so many standard deviations: a channel of one sign
+
+
+def is_time(before: float, now: float) -> bool:
+    """Whether it is time to look, on the way from one validation to the next.
+
+    >>> [is_time(0.05, 0.15), is_time(0.15, 0.21), is_time(0.21, 0.29), is_time(0.29, 0.31)]
+    [False, True, False, True]
+    """
+    return int(PARTS * now) > int(PARTS * before) and int(PARTS * now) >= EARLIEST
+
+
+def overfits(operator: Operator, training: Samples, error: float) -> bool:
+    """Whether the validation error is clearly larger than that on samples which the network has seen."""
+    step = max(1, len(training) // KNOWN)
+    pairs = training.take(list(range(0, len(training), step))[:KNOWN])
+    return error > OVERFIT * float(_errors(_predictions(operator, pairs), pairs).mean())
 
 
 def symmetries_of(operator: Operator, samples: Samples, folder: RunFolder | None) -> list[str]:

@@ -29,7 +29,7 @@ from iaenet.training.batches import Samples, batches
 from iaenet.training.checkpoint import Tensors, flatten_optimizers, restore_optimizers
 from iaenet.training.config import TrainConfig
 from iaenet.training.distributed import Distributed
-from iaenet.training.found_symmetries import LOOK_AT, OVERFIT, symmetries_of
+from iaenet.training.found_symmetries import is_time, overfits, symmetries_of
 from iaenet.training.horizon import EVERY, Horizon, budget_of
 from iaenet.training.loggers import Logger, recording
 from iaenet.training.losses import Loss, losses_of
@@ -54,7 +54,7 @@ class State:
     seconds: float = 0.0
     rate: dict[str, float] = field(default_factory=dict)
     horizon: dict[str, Any] = field(default_factory=dict)  # of a budget
-    validated: float = 0.0  # how far it was at the last validation, with a budget
+    validated: float = 0.0  # how far it was at the last validation
     # Epochs that are planned, of which a finished run may get more, with a schedule that begins anew at this step.
     plan: dict[str, int] = field(default_factory=lambda: {"epochs": 0, "first_step": 0, "first_epoch": 0})
     symmetries: list[str] | None = None  # of the problem, found by the way; None before they were looked for
@@ -182,13 +182,17 @@ def train(
             if horizon is not None and not horizon.over and horizon.progress - state.validated < EVERY:
                 state.epoch, state.position = state.epoch + 1, 0  # so many short passes need not all be validated
                 continue
-            state.validated = 0.0 if horizon is None else horizon.progress
+            before, state.validated = state.validated, way()
             error = _validate(mean, validation, team, config, lambda: stop_if(team.total(0.0, stop.signal)[1]))
             _check(error, "validation error", state.step, state.epoch)
             _finish_epoch(state, error, lr_at(state.step - 1))
             rate.epoch(state.history[-1]["loss"])
-            overfits = error > OVERFIT * state.history[-1]["loss"]
-            if looks and overfits and state.symmetries is None and way() >= LOOK_AT:
+            if (
+                looks
+                and state.symmetries is None
+                and is_time(before, state.validated)
+                and overfits(mean, training, error)
+            ):
                 state.symmetries = symmetries_of(mean, validation, folder if team.is_main else None)
             record(state.step, {name: state.history[-1][name] for name in ("epoch", "loss", "validation")})
             if team.is_main:
