@@ -17,8 +17,6 @@ from iaenet.errors import CorruptFileError, DivergedError, InvalidInputError, Lo
 from iaenet.outside import check_name
 from iaenet.training.signals import LONGEST, Stop
 
-AGAIN = 0.05  # seconds after which a signal comes once more that came during an import
-
 # NAME is the function NAME_command of the module NAME_command: it takes its arguments and a display, and gives the text
 # to print. It is imported when it is called, so that help is instant.
 COMMANDS = {
@@ -59,12 +57,18 @@ def command() -> int:
     with terminable(after=signal.SIG_IGN) as stop:  # when all is done, the exit code is known
         code = _ended(sys.argv[1:], stop)
     if code == 128 + signal.SIGTERM:
-        # All is closed by now, and to take PyTorch apart is a second's work, of which a busy machine makes ten.
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError):  # closed, or nobody reads it
-                stream.flush()
-        os._exit(code)
+        _leave(
+            code
+        )  # all is closed by now, and to take PyTorch apart is a second's work, of which a busy one makes ten
     return code
+
+
+def _leave(code: int) -> None:
+    """End the process as it is; what it has not finished is as after SIGKILL."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, RuntimeError):  # closed, nobody reads it, or it is being written to
+            stream.flush()
+    os._exit(code)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -159,11 +163,8 @@ def terminable(after: signal.Handlers | None = None) -> Iterator[Stop]:
         if not stop.signal:
             stop.signal = number
             watch.start()
-        if _imports(frame):  # C++ that loads a library does not survive an exception: once more when it is done
-            again = threading.Timer(AGAIN, os.kill, [os.getpid(), number])
-            again.daemon = True
-            again.start()
-            return
+        if after is not None and _imports(frame):  # C++ that loads a library aborts if it meets an exception
+            _leave(128 + number)
         raise SystemExit(128 + number)
 
     before = signal.signal(signal.SIGTERM, end)
