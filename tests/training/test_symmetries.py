@@ -125,7 +125,7 @@ def test_an_axis_that_is_not_there_is_refused():
         turns("reflect-y", 1)
 
 
-@pytest.mark.parametrize("model", ["iaenet", "fno"])
+@pytest.mark.parametrize("model", ["fno", pytest.param("iaenet", marks=pytest.mark.slow)])
 def test_a_training_that_overfits_finds_and_uses_them(tmp_path, model):
     """`u = a + 0.3 a^2`: mirror images and exchanged axes."""
     pairs = [(Field(GRID, a), Field(GRID, a + 0.3 * a**2)) for a in bumps(100, positive=True)]

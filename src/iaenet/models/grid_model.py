@@ -29,7 +29,7 @@ from iaenet.nn.transform import Grid
 # Points along an axis of the latent grid, by dimension, where the data have no uniform grid of their own, and at most.
 DEFAULT = {1: 128, 2: 28, 3: 12}
 MOST = {1: 1024, 2: 64, 3: 20}
-COARSE, LOOKED_AT, AS_GOOD = 8, 8, 1.1  # in 3-D, if it leaves at most so many times as much of some outputs
+COARSE, LOOKED_AT, AS_GOOD = 8, 3, 1.1  # in 3-D, if it leaves at most so many times as much of some outputs
 
 
 @dataclass(frozen=True)
