@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from iaenet import Discretization
 from iaenet.data.problems.airfoil import Airfoil
+from iaenet.functions import alpha_shape
 from iaenet.functions.alpha_shape import BOX
 from iaenet.functions.geometry import distance_at
 
@@ -288,3 +289,14 @@ def test_random_points_lose_nothing_to_ends_of_voids(seed):
     x = np.random.default_rng([12, seed]).random((1500, 2))
     x = x[np.linalg.norm(x - [0.45, 0.5], axis=1) > 0.2]
     assert Discretization.points(x).measure == pytest.approx(1 - 0.04 * math.pi, rel=0.02)
+
+
+@pytest.mark.parametrize("domain", ["auto", "box"])
+@pytest.mark.parametrize("seed", range(6))
+def test_points_that_fill_a_square_need_one_triangulation(seed, domain, monkeypatch):
+    x = drawn(seed, 60 * (seed + 1), 2)
+    once = Discretization.points(x, domain=domain)
+    monkeypatch.setattr(alpha_shape, "_whole_box", lambda *_: None)
+    twice = Discretization.points(x, domain=domain)
+    assert once.domain == twice.domain == BOX
+    assert torch.allclose(once.weights, twice.weights, rtol=1e-6, atol=1e-9 / len(x))

@@ -16,7 +16,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree, QhullError
 
 from iaenet.functions.border_strip import FACETS, SMOOTH, border, normals, scatter, strip
-from iaenet.functions.quadrature import Array, Flags, Index, Simplices, binned, distinct, images, trapezoid
+from iaenet.functions.quadrature import Array, Flags, Index, Simplices, across, binned, distinct, images, trapezoid
+from iaenet.functions.spacing import local_spacing
 from iaenet.functions.void_ends import to_their_ends
 
 # Radii of empty balls in units of the local spacing times the upper quartile of all such ratios (about 0.73 for random
@@ -31,6 +32,7 @@ LARGE = {2: 30.0, 3: 12.0}
 QUARTILE = 0.9  # a larger upper quartile is that of points on curves or surfaces
 FEWEST = 32  # fewer points say too little about their domain: it is the box
 MOST = 2**17  # more points are weighed by bins
+NEAR_WALLS = 2.5  # in mean spacings: only nodes that near to a wall, or hardly any others, have cells that reach it
 # Decimals of places in the unit box: fewer where points nearly coincide and no triangulation is sound. In space that is
 # so for points closer than CLOSE: balls through them may be of any size.
 DECIMALS = (10, 6)
@@ -104,9 +106,13 @@ def alpha_shape(
     flat = n <= d or np.linalg.svd(nodes - nodes.mean(axis=0), compute_uv=False)[-1] < 1e-9 * math.sqrt(n)
     if flat:
         return _flat(nodes, periodic)
+    if known is None and d == 2 and n > FEWEST and not any(periodic) and _fills_bins(nodes):
+        made = _whole_box(nodes, whole)
+        if made is not None:
+            return made
     try:
         plain = Simplices.of(nodes, nodes, np.arange(n), periodic)
-        spacing = _spacing(plain)
+        spacing = local_spacing(plain)
         # Images near the box are enough almost always. One that is missing makes a cell too large, which the sum shows.
         for spacings in (3.0, 12.0, math.inf) if n > FEWEST else (math.inf,):
             reach = _reach(plain, spacings * spacing, everywhere=spacings > 3)
@@ -123,11 +129,43 @@ def alpha_shape(
                 break
     except QhullError:
         return None
-    left_out = np.bincount(found.corners.ravel(), minlength=n)[:n].min() == 0  # a node too close to another
-    if left_out or off > (1e-6 if spacings == math.inf else 1e-2) or weights.min() < -1e-8:
+    if off > (1e-6 if spacings == math.inf else 1e-2):
+        return None
+    return _box(found, weights)
+
+
+def _box(found: Simplices, weights: Array) -> Shape | None:
+    """All of the box; None if a node is so close to another that it has no simplex, or a cell that is none."""
+    left_out = np.bincount(found.corners.ravel(), minlength=len(found.nodes))[: len(found.nodes)].min() == 0
+    if left_out or weights.min() < -1e-8:
         return None
     weights = _positive(found, weights, found.inside)
     return Shape(weights / weights.sum(), found.cells(found.inside), BOX)
+
+
+def _fills_bins(nodes: Array, per_bin: int = 8) -> bool:
+    """Whether there are nodes in every one of equal bins of the unit box: if not, there may be voids."""
+    n, d = nodes.shape
+    m = max(1, int((n / per_bin) ** (1 / d)))
+    place = np.minimum((nodes * m).astype(np.int64), m - 1) @ m ** np.arange(d)
+    return bool(np.bincount(place, minlength=m**d).all())
+
+
+def _whole_box(nodes: Array, whole: bool) -> Shape | None:
+    """What `alpha_shape` finds where nodes fill a closed box evenly, by one triangulation; None where that does not do.
+
+    Nodes within a few spacings of the walls have images. Whether more are needed is seen from the sum of the weights.
+    """
+    n, d = nodes.shape
+    closed = (False,) * d
+    try:
+        found = Simplices.of(nodes, *images(nodes, closed, np.full((n, d, 2), NEAR_WALLS * n ** (-1 / d))), closed)
+    except QhullError:
+        return None
+    weights = found.weights(found.inside, found.shares)
+    if abs(weights.sum() - 1) > 1e-9 or not (whole or _without_voids(found, local_spacing(found)) is None):
+        return None
+    return _box(found, weights)
 
 
 def _flat(nodes: Array, periodic: tuple[bool, ...]) -> Shape:
@@ -199,37 +237,17 @@ def _behind_flat(plain: Simplices, crosses: Flags) -> None:
         outer = grown
         grown = outer | (flat & ((plain.neighbours >= 0) & outer[plain.neighbours]).any(axis=1))
         corners = plain.corners[outer]
-        across = np.broadcast_to(crosses[corners].any(axis=1, keepdims=True), (*corners.shape, *crosses.shape[1:]))
-        np.logical_or.at(crosses, corners, across)
-
-
-def _spacing(plain: Simplices) -> Array:
-    """Local spacing `(n,)`: median length of the edges at a node, smoothed by medians over its neighbours.
-
-    Medians of edges are not misled by the few long ones across a void, nor by points that are close in one direction.
-    """
-    n = len(plain.nodes)
-    starts, to = plain.stars
-    owner = np.repeat(np.arange(n), np.diff(starts))
-    spacing = _medians(np.linalg.norm(plain.nodes[owner] - plain.nodes[to], axis=1), owner, n)
-    for _ in range(2):
-        values = np.concatenate([spacing[to], spacing])
-        spacing = _medians(values, np.concatenate([owner, np.arange(n)]), n)
-    return spacing
-
-
-def _medians(values: Array, owner: Index, n: int) -> Array:
-    counts = np.bincount(owner, minlength=n)
-    first = np.cumsum(counts) - counts
-    ordered = np.append(np.sort(owner + 1j * values).imag, np.inf)  # by owner, then by value
-    return np.asarray((ordered[first + (counts - 1) // 2] + ordered[first + counts // 2]) / 2)
+        every = np.broadcast_to(crosses[corners].any(axis=1, keepdims=True), (*corners.shape, *crosses.shape[1:]))
+        np.logical_or.at(crosses, corners, every)
 
 
 def _at_wall(found: Simplices) -> Flags:
     closed = ~np.array(found.periodic)
     _, radii, centres, _ = found.ball
+    if not closed.any():
+        return np.zeros(len(radii), bool)
     off = np.minimum(np.abs(centres), np.abs(centres - 1))[:, closed]
-    return np.asarray((off < 1e-6 * np.where(np.isfinite(radii), radii, 0.0)[:, None]).any(axis=1))
+    return np.asarray(across(np.minimum, off) < 1e-6 * np.where(np.isfinite(radii), radii, 0.0))
 
 
 def _without_voids(found: Simplices, spacing: Array) -> Flags | None:
@@ -240,10 +258,10 @@ def _without_voids(found: Simplices, spacing: Array) -> Flags | None:
     """
     d = found.nodes.shape[1]
     sizes, radii, _, _ = found.ball
-    local = spacing[found.source[found.corners]].max(axis=1)
+    local = across(np.maximum, spacing[found.source[found.corners]])
     ratio = radii / local
     solid = found.inside & np.isfinite(radii)
-    within = solid & (found.corners < len(found.nodes)).all(axis=1)
+    within = solid & across(np.logical_and, found.corners < len(found.nodes))
     if not within.any():
         return None
     ratio /= min(float(np.quantile(ratio[within], 0.75)), QUARTILE)

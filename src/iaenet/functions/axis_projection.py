@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from iaenet.functions.basis import Cardinal
-from iaenet.functions.projection import PERIOD, SCATTERED, Projection, distinct, ranks, trigonometric
+from iaenet.functions.harmonics import trigonometric
+from iaenet.functions.projection import PERIOD, SCATTERED, Projection, distinct, ranks
 
 
 def uniform_nodes(size: int, periodic: bool) -> Tensor:

@@ -8,13 +8,12 @@ than coefficients. `docs/maths.md` derives it, with its errors.
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from iaenet.errors import InvalidInputError
+from iaenet.functions.harmonics import narrower, product_table, trigonometric
 
 PERIOD = 1.5  # of a closed axis, in units of its length: the function is continued smoothly, with no kink at the ends
 PENALTY = 1e-3  # lambda at the highest frequency of the band, for uniform points; ten times as much for random ones
@@ -57,7 +56,7 @@ class Projection:
         self.periods = tuple(1.0 if wraps else PERIOD for wraps in periodic)
         self.shape = tuple(2 * count + 1 for count in self.modes)  # functions along each axis
         self.size = math.prod(self.shape)
-        self._tables = [_product_table(count) for count in self.modes] if len(self.modes) > 1 else []
+        self._tables = [product_table(count) for count in self.modes] if len(self.modes) > 1 else []
 
     def functions(self, x: Tensor, axis: int, band: int = 1) -> Tensor:
         """The functions b at coordinates `x (..., n)` of an axis -> `(..., n, 2 band modes + 1)`."""
@@ -92,27 +91,27 @@ class Projection:
         sums over the points make all of G.
         """
         share = weights.double() / weights.double().sum()
-        image = self.moments(points, share, values)
-        sums = torch.zeros((), dtype=torch.float64, device=points.device)
+        image = sums = torch.zeros((), dtype=torch.float64, device=points.device)
         for rows in chunks(points):
             w = share[rows, None]
             if len(self.modes) == 1:  # on a line G is as cheap as its moments
-                own = self.functions(points[rows, 0].double(), 0)
-                sums = sums + (w * own).T @ own
+                own = [self.functions(points[rows, 0].double(), 0)]
+                sums = sums + (w * own[0]).T @ own[0]
             else:
                 wide = [self.functions(points[rows, i].double(), i, band=2) for i in range(len(self.modes))]
                 sums = sums + products(w, wide)[..., 0]
-        return (sums if len(self.modes) == 1 else self._gram(sums)), image
+                own = [narrower(b, count) for b, count in zip(wide, self.modes, strict=True)]
+            image = image + products(w * columns(values[:, rows]), own)
+        found = image.reshape(self.size, values.shape[0], values.shape[2])
+        return (sums if len(self.modes) == 1 else self._gram(sums)), found
 
     def moments(self, points: Tensor, weights: Tensor, values: Tensor) -> Tensor:
         """`sum_i w_i B_k(x_i) f(x_i)`: values `(b, n, c)` at points `(n, d)` -> `(p, b, c)`."""
-        b, _, c = values.shape
         found = torch.zeros((), dtype=torch.float64, device=points.device)
         for rows in chunks(points):
             factors = [self.functions(points[rows, i].double(), i) for i in range(len(self.modes))]
-            part = values[:, rows].double().movedim(1, 0).flatten(1)  # (n, b c)
-            found = found + products(weights[rows, None].double() * part, factors)
-        return found.reshape(self.size, b, c)
+            found = found + products(weights[rows, None].double() * columns(values[:, rows]), factors)
+        return found.reshape(self.size, values.shape[0], values.shape[2])
 
     def solve(self, gram: Tensor, penalty: Tensor, image: Tensor, refine: Tensor | bool = True) -> Tensor:
         """`c <- c + (G + Lambda)^-1 (B^T W f - G c)`, `ITERATIONS` times, or once: `(p, b, c)` -> `(b, p, c)`."""
@@ -176,26 +175,6 @@ class Projection:
         d = len(self.modes)
         order = [2 * i for i in range(d)] + [2 * i + 1 for i in range(d)]
         return gram.permute(order).reshape(self.size, self.size)
-
-
-def trigonometric(t: Tensor, modes: int) -> Tensor:
-    """`1, sqrt2 cos(2 pi k t), sqrt2 sin(2 pi k t)`, k = 1 .. modes, at t `(..., n)` -> `(..., n, 2 modes + 1)`.
-
-    >>> trigonometric(torch.tensor([0.25]), 2).round(decimals=3).tolist()
-    [[1.0, -0.0, -1.4140000343322754, 1.4140000343322754, -0.0]]
-    """
-    one = torch.ones_like(t)[..., None]
-    if not modes:
-        return one
-    angle = 2 * math.pi * t[..., None]
-    cosines, sines = angle.cos(), angle.sin()
-    while cosines.shape[-1] < modes:  # angles k + m from k = 1 .. m and m: a few products instead of many cosines
-        c, s = cosines[..., -1:], sines[..., -1:]
-        more = min(cosines.shape[-1], modes - cosines.shape[-1])
-        a, b = cosines[..., :more], sines[..., :more]
-        cosines, sines = torch.cat([cosines, a * c - b * s], dim=-1), torch.cat([sines, b * c + a * s], dim=-1)
-    root = math.sqrt(2)
-    return torch.cat([one, root * cosines, root * sines], dim=-1)
 
 
 def distinct(points: Tensor, weights: Tensor) -> Tensor:
@@ -264,36 +243,14 @@ def products(weighted: Tensor, factors: list[Tensor]) -> Tensor:
     return found.reshape(*shape, weighted.shape[1], last.shape[1]).transpose(-1, -2)
 
 
+def columns(values: Tensor) -> Tensor:
+    """Values `(b, n, c)` of all functions side by side, in float64: `(n, b c)`."""
+    return values.double().movedim(1, 0).flatten(1)
+
+
 def chunks(points: Tensor) -> list[slice]:
     """Some points `(n, d)` at a time."""
     if torch.compiler.is_compiling():  # the number of points is free: all at once
         return [slice(None)]
     n = len(points)
     return [slice(start, min(start + CHUNK, n)) for start in range(0, n, CHUNK)]
-
-
-@lru_cache(maxsize=64)
-def _product_table(modes: int) -> Tensor:
-    """`b_k b_l = sum_m T_klm b_m`: `(2 modes + 1, 2 modes + 1, 4 modes + 1)`, at most two entries for each pair."""
-    n, m = 2 * modes + 1, 4 * modes + 1
-    table = np.zeros((n, n, m))
-    cosine = lambda k: (abs(k), 1.0 if k else math.sqrt(2))  # noqa: E731 - index and size of sqrt2 cos in the wide set
-    half = math.sqrt(0.5)
-    for k in range(n):
-        for j in range(n):
-            a, b = (i if i <= modes else i - modes for i in (k, j))
-            if k == 0 or j == 0:
-                other = max(k, j)
-                table[k, j, other if other <= modes else other - modes + 2 * modes] = 1.0
-                continue
-            sine_k, sine_j = k > modes, j > modes
-            if sine_k == sine_j:
-                for frequency, sign in ((a - b, 1.0), (a + b, -1.0 if sine_k else 1.0)):
-                    index, size = cosine(frequency)
-                    table[k, j, index] += half * sign * size
-            else:
-                s, c = (a, b) if sine_k else (b, a)
-                for frequency in (s + c, s - c):
-                    if frequency:
-                        table[k, j, 2 * modes + abs(frequency)] += half * math.copysign(1.0, frequency)
-    return torch.from_numpy(table)

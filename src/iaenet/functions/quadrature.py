@@ -10,6 +10,7 @@ import functools
 import math
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +96,15 @@ def gather(owners: Index, shares: Array, n: int) -> Array:
     [4.0, 0.0, 2.0]
     """
     return np.bincount(owners.ravel(), np.broadcast_to(shares, owners.shape).ravel(), n).astype(np.float64)
+
+
+def across(operation: np.ufunc, rows: NDArray[Any]) -> NDArray[Any]:
+    """What an operation makes of the few entries of each row `(e, k)` -> `(e,)`; numpy's own way is slow there.
+
+    >>> across(np.maximum, np.array([[1, 3], [4, 2]])).tolist()
+    [3, 4]
+    """
+    return np.asarray(functools.reduce(operation, rows.T))
 
 
 def binned(nodes: Array, periodic: tuple[bool, ...], whole: bool = False, per_bin: int = 16) -> Array:
@@ -200,7 +210,7 @@ class Simplices:
         # Cofactors: edge j times normal k is the determinant if j = k, else 0. Exact enough for thin simplices.
         determinant = np.einsum("ed,ed->e", edges[:, 0], normals[:, 0])
         sizes = np.abs(determinant) / math.factorial(d)
-        flat = sizes <= SLIVER * functools.reduce(np.maximum, squares.T) ** (d / 2)
+        flat = sizes <= SLIVER * across(np.maximum, squares) ** (d / 2)
         determinant[flat] = 1.0
         to_centre = np.einsum("ek,ekd->ed", squares, normals) / (2 * determinant[:, None])
         rest = np.einsum("ekd,ed->ek", normals, to_centre) * np.sign(determinant)[:, None] / math.factorial(d)
@@ -212,7 +222,7 @@ class Simplices:
     @functools.cached_property
     def inside(self) -> Flags:
         """Whether each simplex has a corner `(e,)` among the nodes themselves."""
-        return np.asarray((self.corners < len(self.nodes)).any(axis=1))
+        return across(np.logical_or, self.corners < len(self.nodes))
 
     @functools.cached_property
     def shares(self) -> Array:
@@ -244,6 +254,9 @@ class Simplices:
 
     def cells(self, kept: Flags) -> Index:
         """Simplices kept, without mirror images, each once and by the numbers of its nodes."""
+        if not any(self.periodic):  # all images are mirror images
+            own = across(np.logical_and, self.corners < len(self.nodes))
+            return np.asarray(self.corners[kept & own & (self.ball[0] > 0)])
         closed = ~np.array(self.periodic)
         at = self.points[self.corners]
         centroid = at.mean(axis=1)
