@@ -15,7 +15,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree, QhullError
 
-from iaenet.functions.border_strip import FACETS, SMOOTH, border, normals, scatter, strip
+from iaenet.functions.beyond_walls import reach
+from iaenet.functions.border_strip import SMOOTH, border, normals, scatter, strip
 from iaenet.functions.quadrature import Array, Flags, Index, Simplices, across, binned, distinct, images, trapezoid
 from iaenet.functions.spacing import local_spacing
 from iaenet.functions.void_ends import to_their_ends
@@ -115,8 +116,8 @@ def alpha_shape(
         spacing = local_spacing(plain)
         # Images near the box are enough almost always. One that is missing makes a cell too large, which the sum shows.
         for spacings in (3.0, 12.0, math.inf) if n > FEWEST else (math.inf,):
-            reach = _reach(plain, spacings * spacing, everywhere=spacings > 3)
-            found = Simplices.of(nodes, *images(nodes, periodic, reach), periodic)
+            beyond = reach(plain, spacings * spacing, everywhere=spacings > 3)
+            found = Simplices.of(nodes, *images(nodes, periodic, beyond), periodic)
             if known is not None:
                 kept: Flags | None = found.inside & known.inside(found.points[found.corners].mean(axis=1))
             else:
@@ -201,44 +202,6 @@ def _positive(found: Simplices, weights: Array, kept: Flags) -> Array:
     equal = found.weights(kept, np.repeat(sizes[:, None] / (d + 1), d + 1, axis=1))
     raised = np.where(weights > 0, weights, np.maximum(0.1 * equal, weights[weights > 0].min()))
     return np.asarray(raised * (weights.sum() / raised.sum()))
-
-
-def _reach(plain: Simplices, near: Array, everywhere: bool) -> Array:
-    """How far beyond each wall `(n, d, 2)` images of the nodes are taken: up to `near (n,)` at least if periodic.
-
-    At a closed wall only nodes whose cells reach the wall, and neighbours of nodes on it, have images that matter, at
-    any distance. They are found from the cells without images, which are larger, up to rounding; or take `everywhere`.
-    """
-    n, d = plain.nodes.shape
-    crosses = np.zeros((n, d, 2), bool)
-    centres = plain.ball[2]
-    hull, corner = np.nonzero(plain.neighbours < 0)
-    at = plain.points[plain.corners]
-    facets = plain.corners[hull[:, None], FACETS[d][corner]]
-    outward = normals(plain.points[facets], at[hull, corner])
-    for axis in range(d):
-        for side, sign in enumerate((-1.0, 1.0)):
-            far = (centres[:, axis] - side) * sign >= -1e-9
-            crosses[plain.corners[far], axis, side] = True
-            crosses[facets[outward[:, axis] * sign > 0], axis, side] = True
-            at_wall = (plain.nodes[:, axis] == side)[plain.corners].any(axis=1)
-            crosses[plain.corners[at_wall], axis, side] = True
-    _behind_flat(plain, crosses)
-    wraps = np.array(plain.periodic)
-    crosses[:, wraps] = crosses[:, wraps, ::-1]  # what crosses the low wall has its copy beyond the high one
-    return np.asarray(np.maximum(crosses, np.minimum(near, 2.0)[:, None, None] * (wraps | everywhere)[:, None]))
-
-
-def _behind_flat(plain: Simplices, crosses: Flags) -> None:
-    """Nodes that only flat simplices keep from the hull, by rounding on a side of a grid, cross as the hull does."""
-    flat = ~np.isfinite(plain.ball[1])
-    outer, grown = np.zeros_like(flat), flat & (plain.neighbours < 0).any(axis=1)
-    while np.any(grown & ~outer):
-        outer = grown
-        grown = outer | (flat & ((plain.neighbours >= 0) & outer[plain.neighbours]).any(axis=1))
-        corners = plain.corners[outer]
-        every = np.broadcast_to(crosses[corners].any(axis=1, keepdims=True), (*corners.shape, *crosses.shape[1:]))
-        np.logical_or.at(crosses, corners, every)
 
 
 def _at_wall(found: Simplices) -> Flags:
