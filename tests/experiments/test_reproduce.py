@@ -25,6 +25,9 @@ from iaenet.training.fit import fit
 from tests.trainings import finish, run_command, start
 
 NAMES = table_names()
+# One or two of each problem, and the yes and no that is made of others; the rest, measured times too, are slow tests.
+QUICK = {"burgers1", "darcytriangular", "defaults-heat", "geometry-plate", "postpro", "summary"}
+QUICK |= set(load_table("summary").made_of.parts.values())
 COMMITTED = Path(__file__).parents[2] / "experiments"
 
 
@@ -32,24 +35,43 @@ def read(path):
     return json.loads(path.read_text())
 
 
-@pytest.fixture(scope="module")
-def everything(tmp_path_factory):
-    """The command `reproduce all --preset smoke`; learning curves, which take half of the time, are not drawn."""
-    folder = tmp_path_factory.mktemp("everything")
+def reproduced(folder, *names):
+    """The folder after `reproduce --preset smoke`; learning curves, which take half of the time, are not drawn."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(curves, "draw_curves", lambda history, path: None)
-        code = main([*command("all"), "--out", str(folder)])
-    assert code == 0
+        assert main([*command(*names), "--out", str(folder)]) == 0
     return folder
+
+
+@pytest.fixture(scope="module")
+def some(tmp_path_factory):
+    return reproduced(tmp_path_factory.mktemp("some"), *sorted(QUICK))
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory):
+    return reproduced(tmp_path_factory.mktemp("everything"), "all")
 
 
 def command(*names):
     return ["reproduce", *names, "--preset", "smoke"]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_table_has_its_document_and_pages(everything, name):
-    out = everything / "results-smoke"
+@pytest.mark.parametrize("name", sorted(QUICK))
+def test_a_table_has_its_document_and_pages(some, name):
+    check_table(some / "results-smoke", name)
+
+
+@pytest.mark.slow
+def test_all_tables_have_their_documents_and_pages(everything):
+    for name in NAMES:
+        check_table(everything / "results-smoke", name)
+    text = (everything / "results-smoke" / "README.md").read_text()
+    for name in NAMES:
+        assert f"| [{name}]({name}.md) | {load_table(name).title} |" in text
+
+
+def check_table(out, name):
     result, table = read(out / f"{name}.json"), load_table(name)
     assert result["command"] == f"iaenet reproduce {name} --preset smoke"
     assert result["machine"]["torch"]
@@ -81,27 +103,27 @@ def test_every_table_has_its_document_and_pages(everything, name):
         assert sorted(row["interpolated"], key=int) == finer
 
 
-def test_fixed_grids_are_refused_elsewhere_and_said_so(everything):
-    row = next(row for row in read(everything / "results-smoke" / "fecgsyndb.json")["rows"] if row["name"] == "Unet")
+def test_fixed_grids_are_refused_elsewhere_and_said_so(some):
+    row = next(row for row in read(some / "results-smoke" / "fecgsyndb.json")["rows"] if row["name"] == "Unet")
     assert set(row["errors"]) == {"64"}
     assert set(row["refused"]) == {"32", "128"}
-    assert "Unet takes no input at 32, 128" in (everything / "results-smoke" / "fecgsyndb.md").read_text()
+    assert "Unet takes no input at 32, 128" in (some / "results-smoke" / "fecgsyndb.md").read_text()
 
 
-def test_the_list_of_tables_has_a_line_for_each(everything):
-    text = (everything / "results-smoke" / "README.md").read_text()
-    for name in NAMES:
+def test_the_list_of_tables_has_a_line_for_each(some):
+    text = (some / "results-smoke" / "README.md").read_text()
+    for name in QUICK:
         assert f"| [{name}]({name}.md) | {load_table(name).title} |" in text
 
 
-def test_what_is_finished_is_not_done_again(everything, capsys):
-    before = {path: path.stat().st_mtime_ns for path in everything.rglob("seed-*.json")}
-    logs = {path: path.stat().st_mtime_ns for path in everything.rglob("log.jsonl")}
-    documents = {name: read(everything / "results-smoke" / f"{name}.json") for name in ("burgers1", "postpro")}
-    assert main([*command("burgers1", "postpro"), "--out", str(everything)]) == 0
+def test_what_is_finished_is_not_done_again(some, capsys):
+    before = {path: path.stat().st_mtime_ns for path in some.rglob("seed-*.json")}
+    logs = {path: path.stat().st_mtime_ns for path in some.rglob("log.jsonl")}
+    documents = {name: read(some / "results-smoke" / f"{name}.json") for name in ("burgers1", "postpro")}
+    assert main([*command("burgers1", "postpro"), "--out", str(some)]) == 0
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert {path: path.stat().st_mtime_ns for path in logs} == logs
-    assert {name: read(everything / "results-smoke" / f"{name}.json") for name in documents} == documents
+    assert {name: read(some / "results-smoke" / f"{name}.json") for name in documents} == documents
     assert "postpro: IAE-Net" in capsys.readouterr().out
 
 
