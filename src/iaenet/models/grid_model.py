@@ -212,8 +212,8 @@ def latent_shape(data: Sequence[Pair]) -> tuple[int, ...]:
     return tuple(max(4, min(most, max(sizes))) for sizes in zip(*(grid.shape for grid in grids), strict=True))
 
 
-def left_by(size: int, fields: Sequence[Field]) -> float:
-    """What a latent grid of so many points along each axis leaves of functions, as a share of their deviations.
+def left_by(size: int | Sequence[int], fields: Sequence[Field]) -> float:
+    """What a latent grid of so many points along its axes leaves of functions, as a share of their deviations.
 
     >>> grid = Discretization.uniform((9, 9, 9))
     >>> wave = Field(grid, torch.cos(torch.pi * grid.points[:, :1]))
@@ -222,9 +222,9 @@ def left_by(size: int, fields: Sequence[Field]) -> float:
     """
     left = whole = 0.0
     for field in fields:
-        where, values = field.discretization, field.batch_values[:1].double()
+        where, values = field.discretization, field.batch_values[:16].double()
         values = values - values.mean(dim=1, keepdim=True)
-        grid = LatentGrid((size,) * where.dim, where.periodic)
+        grid = LatentGrid(as_shape(size, where.dim), where.periodic)
         left += float((values - grid.read_off(grid.encode(where, values), where)).square().sum())
         whole += float(values.square().sum())
     return (left / whole) ** 0.5 if whole else 0.0

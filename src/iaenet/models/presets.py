@@ -14,7 +14,7 @@ from iaenet.functions.geometry import SCALE, distance_at
 from iaenet.functions.latent_grid import LatentGrid
 from iaenet.functions.smoothing import best_smoothing
 from iaenet.models.base import Pair
-from iaenet.models.grid_model import latent_shape
+from iaenet.models.grid_model import latent_shape, left_by
 from iaenet.models.linear_start import IdentityStart, LinearStart
 from iaenet.nn.branches import Branch, Fourier, GridConv, GridUNet, PointIAE, SpectralConv, SpectralIAE
 from iaenet.nn.transform import Grid
@@ -22,6 +22,10 @@ from iaenet.nn.transform import Grid
 NAMES = ("small", "base")
 ROUGH = 0.015  # what a grid of a few points less may leave of outputs that are read off without a head
 LOOKED_AT = 64  # outputs, at most, that this is judged by
+# Coarser grids that are looked at, as shares of the data's along each axis, and the fewest points by dimension. What
+# they may leave of inputs and of outputs is less than a network misses.
+COARSER, FEWEST = (0.25, 0.375, 0.5, 0.75), {1: 64, 2: 24, 3: 8}
+LEFT_OF_INPUTS, LEFT_OF_OUTPUTS = 1e-3, 2e-4
 LOOKED_ALONG = 16  # points along each axis of a box, by which it is judged whether a domain fills it
 LINEAR, FIT = 24, 1024  # modes of a linear map that this is compared with; numbers of an input, and functions, at most
 NEAR = 0.3  # what the input itself may leave of the output, as a share of its size, where the change is learned
@@ -74,16 +78,17 @@ def preset_sizes(preset: str, grid: Grid) -> dict[str, Any]:
 def for_pairs(data: Sequence[Pair], preset: str = "small") -> dict[str, Any]:
     """The options of IAE-Net that follow from training pairs, for a preset.
 
-    The latent grid is as fine as theirs (`latent_shape`). Where the inputs' points do not fill the box, the domain's
-    measure is a channel, and the distance to its boundary where cells say what that is. The smoothing of point sets is
-    that which finds inputs at half of their points best from the other half. The output has a head in 2-D and 3-D where
-    inputs are given on points, and wherever outputs have much that a grid of a few points less along each axis does not
-    hold: shocks, edges. `small` has a U-Net for inputs in 2-D that need smoothing: jumps are a matter of neighbours;
-    and where outputs are near the inputs, as after a step in time, it learns the change by convolutions.
+    The latent grid is as fine as theirs (`latent_shape`), or coarser where that holds them as well (`coarsest`). Where
+    the inputs' points do not fill the box, the domain's measure is a channel, and the distance to its boundary where
+    cells say what that is. The smoothing of point sets is that which finds inputs at half of their points best from the
+    other half. The output has a head in 2-D and 3-D where inputs are given on points, and wherever outputs have much
+    that a grid of a few points less along each axis does not hold: shocks, edges. `small` has a U-Net for inputs in 2-D
+    that need smoothing: jumps are a matter of neighbours; and where outputs are near the inputs, as after a step in
+    time, it learns the change by convolutions.
     """
     first = data[0][0].discretization
     inputs, outputs = [given for given, _ in data], [wanted for _, wanted in data]
-    chosen: dict[str, Any] = {"grid": list(latent_shape(data))}
+    chosen: dict[str, Any] = {"grid": list(coarsest(data, latent_shape(data)))}
     if sum(not fills_box(given.discretization) for given in inputs) > OTHERS * len(inputs):
         known = all(given.discretization.boundary is not None for given in inputs)
         chosen |= {"geometry": ["measure", "distance"] if known else ["measure"]}
@@ -96,6 +101,29 @@ def for_pairs(data: Sequence[Pair], preset: str = "small") -> dict[str, Any]:
     elif learns_change(data, chosen["grid"]):
         chosen |= {"linear_start": "identity"} | (CHANGES[min(first.dim, 3)] if preset == "small" else {})
     return chosen
+
+
+def coarsest(data: Sequence[Pair], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The coarsest latent grid that holds functions on tensor grids nearly as this shape does: steps are cheaper.
+
+    >>> from iaenet import Discretization
+    >>> grid = Discretization.uniform(256, periodic=True)
+    >>> wave, shock = torch.cos(2 * torch.pi * grid.points), torch.sign(grid.points - 0.4)
+    >>> [coarsest([(Field(grid, wave), Field(grid, given))], (256,)) for given in (wave, shock)]
+    [(64,), (256,)]
+    """
+    pairs = data[:: max(1, len(data) // LOOKED_AT)]
+    if any(one.discretization.axes is None for pair in pairs for one in pair):
+        return shape
+    inputs, outputs = zip(*pairs, strict=True)
+    least = FEWEST[min(len(shape), 3)]
+    for share in COARSER:
+        fewer = tuple(min(count, max(least, round(share * count))) for count in shape)
+        if math.prod(fewer) > 0.8 * math.prod(shape):
+            continue
+        if left_by(fewer, outputs) < LEFT_OF_OUTPUTS and left_by(fewer, inputs) < LEFT_OF_INPUTS:
+            return fewer
+    return shape
 
 
 def learns_change(data: Sequence[Pair], shape: Sequence[int]) -> bool:
