@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iaenet import Discretization, Field, InvalidInputError, interpolate
-from iaenet.functions.interpolate import KEPT, taps
+from iaenet.functions.between import KEPT
+from iaenet.functions.interpolate import taps
 from tests.smooth import mismatch, smooth
 
 

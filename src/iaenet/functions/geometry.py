@@ -13,6 +13,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from iaenet.functions.between import between
 from iaenet.functions.boundary import signed_distance
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.domain_measure import volume
@@ -50,6 +51,15 @@ def own_distance(source: Discretization) -> Tensor:
         source.cache["own distance"] = torch.zeros_like(x[:, :1]) if thin else distance_at(source, x)  # it is its nodes
     kept: Tensor = source.cache["own distance"]
     return kept
+
+
+def distance_of(source: Discretization, target: Discretization) -> Tensor:
+    """`s` of a domain at the points of another discretization, `(m, 1)`; kept with one of them."""
+    if source.moved_from is not None and target.moved_from is not None:
+        (domain, motion), (points, other) = source.moved_from, target.moved_from
+        if motion == other:  # they were moved together
+            return distance_of(domain, points)
+    return between("distance", source, target, lambda: distance_at(source, unit(target, source)[0]))
 
 
 def distance_at(source: Discretization, x: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from iaenet.errors import InvalidInputError
+from iaenet.functions.between import between
 from iaenet.functions.discretization import Discretization
 from iaenet.functions.field import Field
 from iaenet.functions.taps import Kind, grid_taps, simplex_taps
@@ -33,26 +34,11 @@ def interpolate(field: Field, at: Discretization) -> Field:
 
 
 TENSORS = Kind(torch.from_numpy, partial(torch.stack, dim=1))
-KEPT = 64  # pairs of point sets that a discretization remembers the taps of
 
 
 def taps(source: Discretization, at: Discretization) -> tuple[Tensor, Tensor]:
-    """Indices and weights `(n', t)` with `f(y_j) = sum_t weight_jt f(x_index_jt)`.
-
-    They are kept with the points that come and go, and not with a grid that many point sets are taken to; weights that
-    have a gradient are not.
-    """
-    home, key = (at, ("taps", "from", source.key)) if at.axes is None else (source, ("taps", "to", at.key))
-    if key not in home.cache:
-        made = _taps(source, at.points.cpu())
-        if made[1].requires_grad:
-            return made
-        kept = [known for known in home.cache if known[0] == "taps"]
-        if len(kept) >= KEPT:
-            del home.cache[kept[0]]
-        home.cache[key] = made
-    found: tuple[Tensor, Tensor] = home.cache[key]
-    return found
+    """Indices and weights `(n', t)` with `f(y_j) = sum_t weight_jt f(x_index_jt)`."""
+    return between("taps", source, at, lambda: _taps(source, at.points.cpu()))
 
 
 def _taps(source: Discretization, where: Tensor) -> tuple[Tensor, Tensor]:

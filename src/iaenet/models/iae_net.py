@@ -8,23 +8,21 @@ from torch import Tensor, nn
 
 from iaenet.errors import InvalidInputError
 from iaenet.functions.discretization import Periodic
-from iaenet.functions.field import Field
 from iaenet.functions.geometry import (
     Geometry,
-    distance_at,
+    distance_of,
     distance_to,
     measured,
     on_nodes,
     own_distance,
     with_channel,
 )
-from iaenet.functions.interpolate import interpolate
 from iaenet.functions.latent_grid import unit
 from iaenet.models.base import IDEAS, Pair, infer_shape
 from iaenet.models.grid_model import GridModel, Group, as_shape
 from iaenet.models.linear_start import Start, some_of, start_of
 from iaenet.models.presets import for_pairs, preset_sizes
-from iaenet.models.query_head import Head
+from iaenet.models.query_head import Head, input_at
 from iaenet.nn.block import IAEBlock, Skips
 from iaenet.nn.branches import Branch, Fourier, PointIAE, SpectralConv, SpectralIAE, from_plain, to_plain
 from iaenet.nn.coordinates import HARMONICS, coordinate_count
@@ -249,12 +247,12 @@ class IAENet(GridModel):
             return super().decode(values, group)
         here = group.values
         same = group.target is group.source or group.target.key == group.source.key
-        there = here if same else self._values_at(here, group)
+        there = here if same else input_at(group.target, group.fields, self.latent if self.blocks else None)
         points, weights = unit(group.source, group.source)
         query, _ = unit(group.target, group.source)
         if "distance" in self.geometry:
             here = with_channel(here, own_distance(group.source))
-            there = here if same else with_channel(there, distance_at(group.source, query))
+            there = here if same else with_channel(there, distance_of(group.source, group.target))
         code = self.head.encode(here, points, weights)
         along = self.blocks and group.target.axes is not None  # read off axis by axis, all points at once
         read = self.latent.read_off(values, group.target, group.source) if along else None
@@ -279,15 +277,6 @@ class IAENet(GridModel):
             return self.head(there, read, code, query)
         features, start = read.split([read.shape[-1] - self.out_channels, self.out_channels], dim=-1)
         return torch.addcmul(start, self.linear_start.residual, self.head(there, features, code, query))
-
-    def _values_at(self, values: Tensor, group: Group) -> Tensor:
-        """The input at the query points: its projection there, and what the projection leaves, interpolated."""
-        if not self.blocks:
-            return interpolate(Field.unchecked(group.source, values), group.target).values
-        latent = super().encode(group)
-        rest = values - self.latent.read_off(latent, group.source)
-        near = interpolate(Field.unchecked(group.source, rest), group.target).values
-        return self.latent.read_off(latent, group.target, group.source) + near
 
 
 def _default(grid: Grid) -> list[Branch]:

@@ -1,11 +1,16 @@
 """The head: a pointwise network at the query points, which sees the input there."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from iaenet.errors import InvalidInputError
+from iaenet.functions.discretization import Discretization
+from iaenet.functions.field import Field
+from iaenet.functions.interpolate import interpolate
+from iaenet.functions.latent_grid import LatentGrid
 from iaenet.nn.branch import branch
 from iaenet.nn.coordinates import HARMONICS, coordinate_count, coordinate_features
 from iaenet.nn.iae import IAE
@@ -87,3 +92,30 @@ class HeadLayer(nn.Module):
 
     def _lift(self, values: Tensor, features: Tensor) -> Tensor:
         return self.own(torch.cat([values, features[None].expand(values.shape[0], -1, -1)], dim=-1))
+
+
+def input_at(target: Discretization, fields: Sequence[Field], latent: LatentGrid | None) -> Tensor:
+    """Functions on the same points at query points, `(b, m, c)`: their projection there and, of the rest, interpolants.
+
+    What was found of a single function is kept with it, at the query points that it had last, unless a gradient is
+    wanted.
+    """
+    first = fields[0]
+    if len(fields) > 1 or first.values.requires_grad or target.points.requires_grad:
+        return _input_at(target, fields, latent)
+    key = ("at query points", None if latent is None else latent.key)
+    where, found = first.cache.get(key, ("", first.values))
+    if where != target.key:
+        with torch.no_grad():
+            found = _input_at(target, fields, latent)
+        first.cache[key] = target.key, found
+    return found
+
+
+def _input_at(target: Discretization, fields: Sequence[Field], latent: LatentGrid | None) -> Tensor:
+    source, values = fields[0].discretization, torch.cat([one.batch_values for one in fields])
+    if latent is None:
+        return interpolate(Field.unchecked(source, values), target).values
+    code = torch.cat([latent.encoded(one) for one in fields])
+    near = interpolate(Field.unchecked(source, values - latent.read_off(code, source)), target).values
+    return latent.read_off(code, target, source) + near
