@@ -37,7 +37,7 @@ def test_what_it_sees_at_query_points_is_found_once(network, monkeypatch):
     first = network(field, at=at).values
     assert torch.equal(network(field, at=at).values, first)
     assert asked.count(50) == 1
-    same = Field(Discretization.mesh(mesh.points, mesh.cells, bounds=mesh.bounds), field.values)  # nothing is known of it
+    same = Field(Discretization.mesh(mesh.points, mesh.cells, bounds=mesh.bounds), field.values)
     assert torch.equal(network(field, at=elsewhere).values, network(same, at=elsewhere).values)
     assert torch.equal(network(field, at=at).values, first)
     assert not torch.equal(network(Field(mesh, 2 * field.values), at=at).values, first)
