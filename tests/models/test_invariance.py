@@ -161,7 +161,8 @@ def test_the_size_of_values_does_not_matter(size):
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-5 * float(one.abs().max()))
 
 
-def test_memory_is_flat_over_new_points():
+@pytest.mark.parametrize("calls", [100, pytest.param(1000, marks=pytest.mark.slow)])
+def test_memory_is_flat_over_new_points(calls):
     model = preset(dim=2, head=8)
     field = smooth(Discretization.uniform((20, 20)))
     rng = np.random.default_rng(0)
@@ -176,7 +177,7 @@ def test_memory_is_flat_over_new_points():
         call()
     gc.collect()
     before = len(gc.get_objects()), psutil.Process().memory_info().rss
-    for _ in range(100):
+    for _ in range(calls):
         call()
     gc.collect()
     after = len(gc.get_objects()), psutil.Process().memory_info().rss
