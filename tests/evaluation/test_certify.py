@@ -170,7 +170,7 @@ def test_the_same_after_training_on_one_grid(tmp_path):
         verdicts[name] = certificate.verdict
         assert certificate.error < 0.5
     assert verdicts == {"iaenet": "passed", "published": "failed"}
-    # Not only the points that it refuses. On uniform grids it may well learn to agree: its plain means are the same there.
+    # Not only the points that it refuses. On uniform grids, where its plain means are the same, it may learn to agree.
     assert {("mismatch", "128 random points"), ("refined half", "128")} <= failed(certificate)
 
 
