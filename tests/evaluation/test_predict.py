@@ -406,7 +406,8 @@ def test_arrays_to_arrays(tmp_path, suffix):
             file["a"] = stack
     predict_files(MODEL, source, tmp_path / f"out.{suffix}")
     if suffix == "npz":
-        found = dict(np.load(tmp_path / "out.npz"))
+        with np.load(tmp_path / "out.npz") as file:
+            found = dict(file)
     elif suffix == "mat":
         found = scipy.io.loadmat(tmp_path / "out.mat")
     else:
@@ -491,7 +492,8 @@ def test_at_the_points_of_a_file(tmp_path, kind):
         np.savez(at, **rows.get(kind, mesh_grid))
     predict_files(MODEL, tmp_path / "in", tmp_path / "out.npz", at=at)
     wanted = points if kind in ("csv", "columns", "rows") else grid
-    found = np.load(tmp_path / "out.npz")
+    with np.load(tmp_path / "out.npz") as file:
+        found = dict(file)
     if wanted is points:
         assert np.array_equal(np.column_stack([found["x"], found["y"]]), wanted)
     place = Discretization.points(wanted)
@@ -521,7 +523,8 @@ def test_data_are_read_as_the_training_data_were_imported(tmp_path):
         assert [row.split(";")[0] for row in (tmp_path / "u.csv").read_text().split()] == ["t", "0.25", "0.75"]
     np.savez(tmp_path / "a.npz", a=np.ones((1, 65)))
     predict_files(model, tmp_path / "a.npz", tmp_path / "u.npz")
-    assert np.load(tmp_path / "u.npz")["u"].shape == (1, 65)
+    with np.load(tmp_path / "u.npz") as file:
+        assert file["u"].shape == (1, 65)
 
 
 def test_steps_of_pdebench_and_groups_of_hdf5(tmp_path):

@@ -26,6 +26,12 @@ TINY = {"name": "iaenet", "width": 8, "blocks": 1}
 SHORT = {"epochs": 3, "batch_size": 4, "threads": 1}
 
 
+def arrays(path):
+    """All arrays of a file, which is closed."""
+    with np.load(path) as found:
+        return dict(found)
+
+
 def waves(dim, count=12, periodic=False):
     grid = Discretization.uniform((16,) * dim, periodic=periodic)
     x = 2 * torch.pi * grid.points
@@ -150,7 +156,7 @@ def read(path):
         case ".csv":
             found = columns(path)
         case ".npz":
-            found = dict(np.load(path))
+            found = arrays(path)
         case ".pt":
             found = {name: np.asarray(each) for name, each in torch.load(path, weights_only=True).items()}
         case ".mat":
@@ -292,7 +298,7 @@ def test_after_each_step(tmp_path):
     np.savez(tmp_path / "new.npz", input=pairs[3][0].numpy()[None, :, 0])
     files = f"predict {tmp_path}/run --inputs input --input {tmp_path}/new.npz --output {tmp_path}/u.npz"
     assert main(f"{files} --steps 3 --derivatives gradient".split()) == 0
-    found = np.load(tmp_path / "u.npz")
+    found = arrays(tmp_path / "u.npz")
     states = [pairs[3][0], *model.rollout(pairs[3][0], 3)]
     for step in range(3):
         assert np.allclose(found["output"][step], states[step + 1].numpy()[:, 0], atol=1e-5)
@@ -310,9 +316,9 @@ def test_many_files_are_predicted_with_the_same_options(tmp_path):
         np.savez(tmp_path / "in" / f"r{i}.npz", input=pairs[i][0].numpy()[None, :, 0])
     files = f"predict {tmp_path}/run --inputs input --input {tmp_path}/in/*.npz --output {tmp_path}"
     assert main([*f"{files}/a --derivatives gradient --band 0.9 --units".split(), "{x: m}"]) == 0
-    assert {"output_x", "output_lower"} < set(np.load(tmp_path / "a" / "r1.npz"))
+    assert {"output_x", "output_lower"} < set(arrays(tmp_path / "a" / "r1.npz"))
     assert main(f"{files}/b --steps 3".split()) == 0
-    assert np.load(tmp_path / "b" / "r1.npz")["output"].shape == (3, 16)
+    assert arrays(tmp_path / "b" / "r1.npz")["output"].shape == (3, 16)
 
 
 def test_a_picture_has_a_panel_for_each(source, tmp_path, monkeypatch):

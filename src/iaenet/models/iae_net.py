@@ -59,7 +59,7 @@ class IAENet(GridModel):
             "distance" to its boundary, which a head sees at the query points, too. For domains that are not the box.
         smoothing: of the projection of point sets, see `Projection`; above 1 for functions with noise or jumps.
 
-    >>> from iaenet import Discretization
+    >>> from iaenet import Discretization, Field
     >>> model = IAENet(in_channels=1, out_channels=1, periodic=True)
     >>> grid = Discretization.uniform(64, periodic=True)
     >>> field = Field(grid, torch.sin(2 * torch.pi * grid.points).float())
