@@ -210,7 +210,8 @@ def apply_axes(matrices: Sequence[Tensor], values: Tensor) -> Tensor:
     for matrix in reversed(matrices):  # the last axis first: what is left of the grid stays in front as batch
         lines = values.reshape(-1, matrix.shape[1], rest)
         if rest < FEW:  # one product for all, instead of one with few columns for each
-            values = (lines.transpose(1, 2) @ matrix.T).transpose(1, 2)
+            flat = lines.transpose(1, 2).reshape(-1, matrix.shape[1])  # or matmul takes them one by one
+            values = (flat @ matrix.T).reshape(len(lines), rest, -1).transpose(1, 2)
         else:
             values = matrix @ lines
         rest *= matrix.shape[0]

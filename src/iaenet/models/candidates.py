@@ -25,6 +25,7 @@ LOCAL = 0.1  # the same, from which local convolutions are tried: jumps and edge
 CONVOLVED = 0.9  # if what the best convolution leaves of the outputs shows that places are places of the inputs
 LOOKED_AT = 512  # functions that this convolution is fitted to, at most
 TRIED = (4, 8, 12, 16, 20, 24)  # harmonics of that map
+EXACT = 1e-5  # what a map leaves by rounding alone: of those that leave no more, the one of fewest harmonics is taken
 FIT = 1024  # numbers on its input's side, at most: a fit takes a second
 
 
@@ -73,7 +74,8 @@ def facts_of(data: Sequence[Pair], shape: Sequence[int]) -> Facts:
     for count in (grid.held(m) for m in TRIED if len(given) == len(wanted)):
         size = given.shape[-1] * math.prod(2 * count + 1 if wraps else count + 1 for wraps in periodic)
         if size <= FIT:
-            best = min(best, (_left_by_a_linear_map(given, wanted, count, grid), count))
+            left = max(EXACT, _left_by_a_linear_map(given, wanted, count, grid))
+            best = min(best, (left, count))
     convolution = _left_by_a_convolution(given, wanted, shape) if len(given) == len(wanted) else 1.0
     return Facts(inputs, outputs, convolution, *best)
 
