@@ -24,7 +24,7 @@ transformerarchitecture linear postpro modelevaluationtimes summary"""
 # Tables that the paper does not have.
 NAMES = ["geometry-plate", "geometry-airfoil", "geometry-bodies"]
 OURS = [*NAMES, *(f"{name}-600" for name in NAMES), "aliasing", "aliasing-64"]
-OURS += ["defaults-flow", "defaults-chaos", "defaults-heat"]
+OURS += ["defaults-flow", "defaults-chaos", "defaults-heat", "parts-burgers", "parts-darcy", "parts-plate"]
 
 
 @pytest.fixture
