@@ -12,11 +12,11 @@ Problems:
     flow    navier-stokes: vorticity in a periodic square, 48 x 48 points, a step of 0.1, 50 steps
     chaos   kuramoto-sivashinsky: waves on a periodic line of length 64, 128 points, a step of 0.5, 50 steps
 
-Models: those of the package, and `fno-change`, FNO that learns the change by the same formula as IAE-Net does. Each
-model gets the same CPU seconds of one thread, building it, validation and the choice of the network included, and the
-training options of the package; it then starts from the first states of trajectories that it has not seen. Figures are
-mean relative L2 errors after each tenth step, for each seed of the training. `--data_seed` draws other trajectories,
-for training, validation and test.
+Models: those of the package, and `fno-change`, FNO that learns the change (`linear_start: identity`), as IAE-Net does.
+Each model gets the same CPU seconds of one thread, building it, validation and the choice of the network included, and
+the training options of the package; it then starts from the first states of trajectories that it has not seen. Figures
+are mean relative L2 errors after each tenth step, for each seed of the training. `--data_seed` draws other
+trajectories, for training, validation and test.
 
 `apart` is how far roll-outs on random points, half of those of a finer grid, are from those on the finer grid, at these
 points and relative to them, mean over test trajectories. `--points` trains nothing: how far states on the latent grid
@@ -49,11 +49,7 @@ from iaenet.functions.latent_grid import LatentGrid
 from iaenet.functions.metrics import relative_l2
 from iaenet.functions.resample import random_indices, restrict, subset
 from iaenet.functions.seeds import stream
-from iaenet.models.base import Pair
-from iaenet.models.fno import FNO
-from iaenet.models.linear_start import IdentityStart, some_of
 from iaenet.models.operator import Operator
-from iaenet.models.registry import MODELS
 from iaenet.reports.plots import save
 from iaenet.reports.result_plots import draw_rollout
 from iaenet.training.config import TrainConfig
@@ -68,22 +64,7 @@ PROBLEMS: dict[str, tuple[Problem, tuple[int, int], tuple[int, int, int]]] = {
 }
 
 
-class ChangeFNO(FNO):
-    """`u = alpha a + beta + r FNO(a)`, alpha, beta and r found before the training as IAE-Net's are."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.start = IdentityStart(self.out_channels)
-
-    def initialise(self, data: Sequence[Pair]) -> None:
-        sides = zip(*some_of(data), strict=True)
-        self.start.fit(*([self.latent.encode(one.discretization, one.batch_values) for one in side] for side in sides))
-
-    def on_grid(self, values: torch.Tensor) -> torch.Tensor:
-        return torch.addcmul(self.start(values), self.start.residual, super().on_grid(values))
-
-
-MODELS["fno-change"] = ChangeFNO
+SHORT = {"fno-change": {"name": "fno", "linear_start": "identity"}}
 
 
 def data(name: str, seed: int) -> Path:
@@ -143,8 +124,13 @@ def draw(found: Sequence[dict[str, Any]], picture: Path) -> None:
     curves: dict[str, RolloutErrors] = {}
     for one in found:
         known = one["on"], one["resolution"], one["time_step"], one["errors"], one["standing_still"]
-        curves.setdefault(one["model"]["name"], RolloutErrors(*known))
+        curves.setdefault(called(one["model"]), RolloutErrors(*known))
     save(draw_rollout(curves), picture)
+
+
+def called(model: dict[str, Any]) -> str:
+    """The name of a model in tables and pictures."""
+    return next((name for name, meant in SHORT.items() if meant == model), str(model["name"]))
 
 
 def main() -> None:
@@ -170,9 +156,8 @@ def main() -> None:
     if given.points:
         print("\n".join(aligned(projected(given.problem, path, [int(count) for count in given.points.split(",")]))))
         return
-    models = (
-        json.loads(given.models) if given.models.startswith("[") else [{"name": n} for n in given.models.split(",")]
-    )
+    listed = given.models.startswith("[")
+    models = json.loads(given.models) if listed else [SHORT.get(n, {"name": n}) for n in given.models.split(",")]
     shown = sorted({1, *range(10, STEPS + 1, 10)})
     lines, found = [("model", "seed", "validation", *(f"step {k}" for k in shown))], []
     test = load_dataset(path, split="test")
@@ -182,7 +167,7 @@ def main() -> None:
             operator, best = trained(path, coarse, dict(model), config)
             row: RolloutErrors = evaluate_rollout(operator, test, resolutions=[coarse])[0]
             figures = f"{best['validation']:.3g}", *(f"{row.mean[k - 1]:.3g}" for k in shown)
-            lines.append((model["name"], str(seed), *figures))
+            lines.append((called(model), str(seed), *figures))
             entry = {"model": model, "seed": seed, "best": best, **row.to_json(), "errors": row.errors}
             print("  ".join(lines[-1]), flush=True)
             if model["name"].startswith("iaenet"):

@@ -184,9 +184,23 @@ def test_presets_and_options_reach_the_model():
     field = _random((8, 8), 2)
     model = FNO.for_data([(field, field)], layers=2)
     expected = {"in_channels": 2, "out_channels": 2, "dim": 2, "layers": 2, "hidden": 128, "grid": [8, 8]}
+    expected |= {"linear_start": 0}
     assert model.options == PRESETS["default"][2] | expected | {"periodic": (True, True)}
     with pytest.raises(InvalidInputError, match="no preset 'huge'; there are default, paper"):
         FNO.for_data([(field, field)], preset="huge")
+
+
+def test_with_a_linear_start_it_begins_with_the_linear_map():
+    grid = Discretization.uniform(32, periodic=True)
+    waves = [Field(grid, (torch.cos(2 * torch.pi * (grid.points + k / 60)) / (1 + k % 3)).float()) for k in range(60)]
+    pairs = [(wave, Field(grid, wave.values.roll(3, 0))) for wave in waves]
+    model = FNO.for_data(pairs, width=8, modes=4, linear_start=4)
+    model.initialise(pairs)
+    assert mismatch(model(waves[0]).values, pairs[0][1].values) < 1e-3
+    plain = FNO.for_data(pairs, width=8, modes=4)
+    plain.initialise(pairs)
+    assert plain.linear_start is None
+    assert mismatch(plain(waves[0]).values, pairs[0][1].values) > 0.1
 
 
 def test_refuses_what_it_was_not_built_for():

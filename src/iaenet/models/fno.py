@@ -1,6 +1,7 @@
 """Fourier neural operator (Li et al. 2021, arXiv 2010.08895), on a latent grid."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -8,6 +9,7 @@ from torch import Tensor, nn
 from iaenet.functions.discretization import Periodic
 from iaenet.models.base import Presets
 from iaenet.models.grid_model import GridModel
+from iaenet.models.linear_start import start_of
 from iaenet.nn.coordinates import coordinate_count
 from iaenet.nn.pointwise import linear
 from iaenet.nn.spectral import FourierLayer
@@ -44,6 +46,7 @@ class FNO(GridModel):
         modes: highest frequency kept on each axis: periods on a periodic one, half periods on a closed one.
         layers: number of Fourier layers.
         hidden: width of the projection's hidden layer.
+        linear_start: what the network starts from, as for `IAENet`: 0 for nothing, as published.
 
     >>> from iaenet import Discretization, Field
     >>> grid = Discretization.uniform(64, periodic=True)
@@ -66,6 +69,7 @@ class FNO(GridModel):
         modes: int = 16,
         layers: int = 4,
         hidden: int = 128,
+        linear_start: int | Literal["auto", "identity"] = 0,
     ) -> None:
         super().__init__(in_channels, out_channels, dim, periodic, grid)
         modes = self.grid.held(modes)
@@ -73,10 +77,13 @@ class FNO(GridModel):
         fourier = [FourierLayer(width, modes, self.periodic, last=i == layers - 1) for i in range(layers)]
         self.layers: Sequence[FourierLayer] = nn.ModuleList(fourier)  # type: ignore[assignment]
         self.project = nn.Sequential(linear(width, hidden), nn.GELU(), linear(hidden, out_channels))
+        self.linear_start, self.worth = start_of(linear_start, in_channels, out_channels, self.grid)
 
     def on_grid(self, values: Tensor) -> Tensor:
         """Values `(b, s, c)` on the latent grid -> `(b, s, c')`."""
         a = self.lift(torch.cat([values, self.coordinates(values)], dim=-1))
         for layer in self.layers:
             a = layer(a, self.grid.shape)
-        return self.project(a)
+        if self.linear_start is None:
+            return self.project(a)
+        return torch.addcmul(self.linear_start(values), self.linear_start.residual, self.project(a))

@@ -22,6 +22,8 @@ from iaenet.models.base import (
     infer_shape,
     preset_options,
 )
+from iaenet.models.linear_start import Start, some_of
+from iaenet.nn.branches import BranchLayer
 from iaenet.nn.coordinates import coordinate_features
 from iaenet.nn.pointwise import full_precision
 from iaenet.nn.transform import Grid
@@ -80,6 +82,8 @@ class GridModel(Model):
             raise InvalidInputError(f"periodic must be one flag or {dim} of them, got {len(self.periodic)}")
         self.latent = LatentGrid(as_shape(grid, dim), self.periodic, smoothing)
         self.grid = Grid(self.latent.shape, self.periodic)
+        self.linear_start: Start | None = None  # what the network starts from, where it has that,
+        self.worth = 1.0  # and how much that may leave
         self.harmonics = harmonics  # in which coordinates enter the network
         self._coordinates = coordinate_features(self.latent.coordinates, self.periodic, harmonics)
 
@@ -89,6 +93,19 @@ class GridModel(Model):
         shape = infer_shape(data)
         sizes: dict[str, Any] = {"grid": list(latent_shape(data)), **preset_options(cls.presets, preset, shape["dim"])}
         return cls(**shape, **sizes | options)
+
+    def initialise(self, data: Sequence[Pair]) -> None:
+        """Fit the linear start, if there is one, to pairs of the training."""
+        if self.linear_start is None:
+            return
+        for i, (given, wanted) in enumerate(data):
+            self.check_domain(f"sample {i}", given.discretization, wanted.discretization)
+        data = some_of(data)
+        with torch.no_grad():
+            inputs = [self.encode(Group([0], [given], given.discretization, given.discretization)) for given, _ in data]
+            outputs = [self.latent.encode(wanted.discretization, wanted.batch_values) for _, wanted in data]
+        if self.linear_start.fit(inputs, outputs, self.worth):
+            self.linear_start.share_with([part for part in self.modules() if isinstance(part, BranchLayer)])
 
     def on_grid(self, values: Tensor) -> Tensor:
         """N: values `(b, s_1 .. s_d, c)`, flattened to `(b, s, c)` -> `(b, s, c')`."""

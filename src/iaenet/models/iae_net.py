@@ -20,7 +20,7 @@ from iaenet.functions.geometry import (
 from iaenet.functions.latent_grid import unit
 from iaenet.models.base import IDEAS, Pair, infer_shape
 from iaenet.models.grid_model import GridModel, Group, as_shape
-from iaenet.models.linear_start import Start, some_of, start_of
+from iaenet.models.linear_start import start_of
 from iaenet.models.presets import for_pairs, preset_sizes
 from iaenet.models.query_head import Head, input_at
 from iaenet.nn.block import IAEBlock, Skips
@@ -121,7 +121,6 @@ class IAENet(GridModel):
             self.head = asked.build(seen, width if blocks else 0, out_channels, self.periodic)
         if self.head is None:
             self.project = nn.Sequential(linear(width, width), nn.GELU(), linear(width, out_channels))
-        self.linear_start: Start | None
         self.linear_start, self.worth = start_of(linear_start, known, out_channels, self.grid)
 
     @classmethod
@@ -172,24 +171,6 @@ class IAENet(GridModel):
             len(self.post) > 0,
         )
         return dict(zip(IDEAS, found, strict=True))
-
-    def initialise(self, data: Sequence[Pair]) -> None:
-        """Fit the linear start, if there is one, to pairs of the training."""
-        start = self.linear_start
-        if start is None:
-            return
-        for i, (given, wanted) in enumerate(data):
-            self.check_domain(f"sample {i}", given.discretization, wanted.discretization)
-        data = some_of(data)
-        with torch.no_grad():
-            inputs = [self.encode(Group([0], [given], given.discretization, given.discretization)) for given, _ in data]
-            outputs = [
-                self.latent.encode(wanted.discretization, wanted.values if wanted.batched else wanted.values[None])
-                for _, wanted in data
-            ]
-        if start.fit(inputs, outputs, self.worth):
-            for block in self.blocks:
-                start.share_with(block.branches)
 
     def encode(self, group: Group) -> Tensor:
         """E: the input on the latent grid, and what is told of the domain there: `(b, s, c)`."""
