@@ -211,7 +211,7 @@ def apply_axes(matrices: Sequence[Tensor], values: Tensor) -> Tensor:
         lines = values.reshape(-1, matrix.shape[1], rest)
         if rest < FEW:  # one product for all, instead of one with few columns for each
             flat = lines.transpose(1, 2).reshape(-1, matrix.shape[1])  # or matmul takes them one by one
-            values = (flat @ matrix.T).reshape(len(lines), rest, -1).transpose(1, 2)
+            values = (flat @ matrix.T).reshape(lines.shape[0], rest, -1).transpose(1, 2)
         else:
             values = matrix @ lines
         rest *= matrix.shape[0]
