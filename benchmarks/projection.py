@@ -1,7 +1,7 @@
 """The projection and what stands on it: accuracy, noise, seconds and memory, on one thread.
 
     python -m benchmarks.projection
-    python -m benchmarks.projection --package ../other/src src      only the set-up, of several versions of iaenet
+    python -m benchmarks.projection --package ../other/src src      set-up and steps of several versions of iaenet
 
 Errors are means over eight seeds. Seconds are CPU seconds of one thread, the best of several.
 """
@@ -138,22 +138,48 @@ for seed in range(9):
     field = Field(Discretization.points(x), x[:, :1].float())
     made = time.process_time() - begin
     found.append(made + seconds(field) - min(seconds(field) for _ in range(3)))
-print(1e3 * min(found[1:]))
+print(f"{1e3 * min(found[1:]):.1f}")
+"""
+
+
+STEPS = """
+import inspect, time, torch
+from iaenet import Discretization, Field, IAENet, relative_l2
+torch.set_num_threads(1)
+for shape, count in ((128,), 20), ((256,), 20), ((43, 43), 10), ((12, 12, 12), 4):
+    torch.manual_seed(0)
+    grid = {"grid": list(shape)} if "grid" in inspect.signature(IAENet.from_preset).parameters else {}
+    network = IAENet.from_preset("small", in_channels=1, out_channels=1, dim=len(shape), **grid)
+    where = Discretization.uniform(shape)
+    field, wanted = (Field(where, torch.randn(count, where.n, 1)) for _ in range(2))
+    found = []
+    for _ in range(25):
+        begin = time.process_time()
+        relative_l2(network(field), wanted).mean().backward()
+        found.append(time.process_time() - begin)
+    print(f"{1e3 * min(found):.1f}", end=" ")
 """
 
 
 def versions(packages: list[str], rounds: int = 5) -> None:
-    """Set-up of 2000 new points in a square by each package in turn: all that a second call does not do again."""
-    print("set-up of 2000 random points, 2-D, network small: ms, best of 8 point sets, round by round")
-    for package in packages * rounds:
-        made = subprocess.run(
-            [sys.executable, "-c", FROM_POINTS],
-            check=True,
-            capture_output=True,
-            text=True,
-            env={**os.environ, "PYTHONPATH": package},
-        )
-        print(f"{package}  {float(made.stdout):.1f}", flush=True)
+    """Two measurements of each package in turn.
+
+    Set-up of 2000 new points in a square, all that a second call does not do again; and steps without an optimizer.
+    """
+    for what, code in (
+        ("set-up of 2000 random points, 2-D, network small: ms, best of 8 point sets, round by round", FROM_POINTS),
+        ("a step of small, forward and back, on 20 x 128, 20 x 256, 10 x 43^2, 4 x 12^3 points: ms, best of 25", STEPS),
+    ):
+        print(what)
+        for package in packages * rounds:
+            made = subprocess.run(
+                [sys.executable, "-c", code],
+                check=True,
+                capture_output=True,
+                text=True,
+                env={**os.environ, "PYTHONPATH": package},
+            )
+            print(f"{package}  {made.stdout.strip()}", flush=True)
 
 
 def memory() -> None:

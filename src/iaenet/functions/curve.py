@@ -10,7 +10,7 @@ NEAR, FAR = 2, 8  # neighbours: the distance to the far one is 4 times as large 
 THIN = 1.4  # dimension up to which points are a curve
 LOOKED_AT = 24  # neighbours among which the next point of the curve is looked for
 ALONG, ROOM = 16, 0.07  # places along a side of the square around, and how far half of them are away, in such sides
-SOME = 4096  # points that this is judged by first
+SOME = 512  # points that this is judged by first
 LINKED = 0.8  # share of the points that have two neighbours on a curve
 TURN = 0.1  # greatest cosine of the angle between both directions at a point: corners of a square are passed
 
