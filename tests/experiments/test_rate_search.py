@@ -75,9 +75,9 @@ def test_the_rate_that_does_best_on_validation_is_taken(folder, tmp_path):
     [
         (0.003, [0.001, 0.003, 0.009]),  # at the upper edge: one more, and it is not
         (0.02, [0.001, 0.003, 0.009, 0.027]),
-        (1.0, [0.001, 0.003, 0.009, 0.027]),  # twice at most
+        (10.0, [0.001, 0.003, 0.009, 0.027, 0.081, 0.243]),  # four times at most
         (0.001, [0.001, 0.003, 0.000333333]),
-        (1e-6, [0.001, 0.003, 0.000333333, 0.000111111]),
+        (1e-7, [0.001, 0.003, 0.000333333, 0.000111111, 3.7037e-05, 1.23457e-05]),
     ],
 )
 def test_a_search_goes_on_while_the_best_rate_is_at_an_edge(folder, tmp_path, monkeypatch, best, tried):

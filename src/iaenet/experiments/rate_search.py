@@ -1,8 +1,8 @@
 """The learning rate of a row: each is tried for a small share of the seconds, the lowest validation error wins.
 
 Every row gets the same rates and the same share, and nothing of it looks at test samples. Where the best is the lowest
-or the highest of the rates, one further by a factor of three is tried, twice at most, so that the best lies between
-others.
+or the highest of the rates, one further by a factor of three is tried, and so on, four times at most, so that the best
+lies between others.
 """
 
 import math
@@ -16,7 +16,7 @@ from iaenet.experiments.progress import Part
 from iaenet.training.fit import fit
 from iaenet.training.run_folder import RunFolder
 
-FACTOR, FURTHER = 3.0, 2  # between a rate at the edge and the next one, and how many of these are tried
+FACTOR, FURTHER = 3.0, 4  # between a rate at the edge and the next one, and how many of these are tried
 
 Tried = dict[str, float | None]  # by rate: the validation error, None if it diverged
 

@@ -17,15 +17,15 @@ def trigonometric(t: Tensor, modes: int) -> Tensor:
     one = torch.ones_like(t)[..., None]
     if not modes:
         return one
-    angle = 2 * math.pi * t[..., None]
-    cosines, sines = angle.cos(), angle.sin()
+    angle, root = 2 * math.pi * t[..., None], math.sqrt(2)
+    cosines, sines = root * angle.cos(), root * angle.sin()
     while cosines.shape[-1] < modes:  # angles k + m from k = 1 .. m and m: a few products instead of many cosines
-        c, s = cosines[..., -1:], sines[..., -1:]
+        c, s = cosines[..., -1:] / root, sines[..., -1:] / root
         more = min(cosines.shape[-1], modes - cosines.shape[-1])
         a, b = cosines[..., :more], sines[..., :more]
-        cosines, sines = torch.cat([cosines, a * c - b * s], dim=-1), torch.cat([sines, b * c + a * s], dim=-1)
-    root = math.sqrt(2)
-    return torch.cat([one, root * cosines, root * sines], dim=-1)
+        cosines = torch.cat([cosines, torch.addcmul(a * c, b, s, value=-1)], dim=-1)
+        sines = torch.cat([sines, torch.addcmul(b * c, a, s)], dim=-1)
+    return torch.cat([one, cosines, sines], dim=-1)
 
 
 def narrower(functions: Tensor, modes: int) -> Tensor:
