@@ -20,7 +20,7 @@ def best_smoothing(fields: Sequence[Field], shape: Sequence[int], periodic: Sequ
     >>> [best_smoothing([Field(where, f)], (28, 28), (False, False)) for f in (smooth, jump)]
     [1.0, 10.0]
     """
-    some = [f for f in fields if f.discretization.axes is None and f.discretization.n >= 16]
+    some = [f for f in fields if f.discretization.axes is None and f.discretization.n >= 16 and bool(f.values.any())]
     if not some or len(shape) == 1:
         return 1.0
     errors = dict.fromkeys(SMOOTHINGS, 0.0)

@@ -19,6 +19,7 @@ from iaenet.nn.branches import Branch, Fourier, GridConv, GridUNet, PointIAE, Sp
 from iaenet.nn.transform import Grid, GridTransform
 
 SEEN = 4096  # functions, at most, that spectra and the linear map are taken from
+ALONE = 64  # outputs, if all inputs are one function, and what differs is the domain: there is no map to look for
 BANDS = {1: 24, 2: 12, 3: 4}  # harmonics of the preset `small`, by dimension
 BEYOND = 0.02  # share of a function beyond that band from which a wider one is tried
 LOCAL = 0.1  # the same, from which local convolutions are tried: jumps and edges are a matter of neighbours,
@@ -61,7 +62,8 @@ def facts_of(data: Sequence[Pair], shape: Sequence[int]) -> Facts:
     """
     periodic = data[0][0].discretization.periodic
     grid, latent = Grid(tuple(shape), periodic), LatentGrid(list(shape), periodic)
-    given, wanted = (_on_grid([pair[side] for pair in data], latent) for side in (0, 1))
+    given = _on_grid([pair[0] for pair in data], latent)
+    wanted = _on_grid([pair[1] for pair in data], latent, SEEN if bool(given.any()) else ALONE)
     dim = len(shape)
     modes = BANDS.get(dim, 4)
     modes = grid.held(modes // 2 + 1 if dim > 1 and any(periodic) else modes)  # as `preset_sizes` has it
@@ -185,14 +187,14 @@ def candidates(data: Sequence[Pair]) -> tuple[list[Candidate], Facts]:
     return found, facts
 
 
-def _on_grid(fields: Sequence[Field], latent: LatentGrid) -> Tensor:
+def _on_grid(fields: Sequence[Field], latent: LatentGrid, most: int = SEEN) -> Tensor:
     """Some of the functions on the latent grid, `(b, s, c)`."""
     rows = []
     count = 0
     for one in fields:
         values = one.values if one.batched else one.values[None]
-        rows.append(latent.encode(one.discretization, values[: SEEN - count]))
+        rows.append(latent.encode(one.discretization, values[: most - count]))
         count += len(rows[-1])
-        if count >= SEEN:
+        if count >= most:
             break
     return torch.cat(rows)

@@ -63,7 +63,7 @@ def preset_sizes(preset: str, grid: Grid) -> dict[str, Any]:
         branches = [SpectralIAE(fourier(12), latent=256), SpectralConv(6), GridConv(min(24, finest))]
         return {"width": 32, "blocks": 3, "branches": branches, "post": 0}
     if preset == "small":
-        branches = [SpectralIAE(fourier(4), latent=216), SpectralConv(4)]
+        branches = [SpectralIAE(fourier(4), latent=216)]
         return {"width": 16, "blocks": 3, "branches": branches, "post": 4}
     if dim == 1:
         branches = [PointIAE(latent=64, rank=64), SpectralIAE(fourier(24), latent=64), SpectralConv(24)]
