@@ -28,6 +28,7 @@ PROBLEMS: "LazyRegistry[type[Problem]]" = LazyRegistry(
             "kuramoto_sivashinsky:KuramotoSivashinsky",
             "chaos on a periodic line: state -> state a while later",
         ),
+        "allen-cahn": ("allen_cahn:AllenCahn", "phases on a periodic line: state -> state a while later"),
         "heat": ("heat:Heat", "heat in an insulated cube (3-D): conductivity and heating -> temperature"),
         "fetal-ecg": ("fetal_ecg:FetalECG", "electrocardiogram: mixture -> (maternal, fetal)"),
     },
