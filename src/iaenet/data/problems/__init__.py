@@ -29,6 +29,10 @@ PROBLEMS: "LazyRegistry[type[Problem]]" = LazyRegistry(
             "chaos on a periodic line: state -> state a while later",
         ),
         "allen-cahn": ("allen_cahn:AllenCahn", "phases on a periodic line: state -> state a while later"),
+        "advection-diffusion": (
+            "advection_diffusion:AdvectionDiffusion",
+            "a dye in a steady flow, periodic square: stream function and dye -> dye later",
+        ),
         "heat": ("heat:Heat", "heat in an insulated cube (3-D): conductivity and heating -> temperature"),
         "fetal-ecg": ("fetal_ecg:FetalECG", "electrocardiogram: mixture -> (maternal, fetal)"),
     },
