@@ -34,6 +34,7 @@ PROBLEMS: "LazyRegistry[type[Problem]]" = LazyRegistry(
             "a dye in a steady flow, periodic square: stream function and dye -> dye later",
         ),
         "heat": ("heat:Heat", "heat in an insulated cube (3-D): conductivity and heating -> temperature"),
+        "ground-state": ("ground_state:GroundState", "a particle in a periodic cube (3-D): potential -> density"),
         "fetal-ecg": ("fetal_ecg:FetalECG", "electrocardiogram: mixture -> (maternal, fetal)"),
     },
 )
