@@ -49,8 +49,11 @@ CASES: list[tuple[str, dict[str, Any], int]] = [
     ("navier-stokes", {"time_step": 0.1, "steps": 50}, 64),
     ("kuramoto-sivashinsky", {}, 256),
     ("kuramoto-sivashinsky", {"steps": 50}, 256),
+    ("allen-cahn", {}, 256),
+    ("advection-diffusion", {}, 64),
     ("heat", {}, 17),
     ("heat", {}, 33),
+    ("ground-state", {}, 24),
     ("fetal-ecg", {}, 250),
     ("fetal-ecg", {}, 2000),
 ]

@@ -25,6 +25,7 @@ transformerarchitecture linear postpro modelevaluationtimes summary"""
 NAMES = ["geometry-plate", "geometry-airfoil", "geometry-bodies"]
 OURS = [*NAMES, *(f"{name}-600" for name in NAMES), "aliasing", "aliasing-64"]
 OURS += ["defaults-flow", "defaults-chaos", "defaults-heat", "parts-burgers", "parts-darcy", "parts-plate"]
+OURS += ["defaults-allen-cahn", "defaults-advection-diffusion", "defaults-ground-state"]
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from iaenet.data.problems.random_fields import (
     cell_centres,
     gaussian_field,
     gaussian_series,
+    gaussian_waves,
     series_deviations,
 )
 from iaenet.errors import InvalidInputError
@@ -81,3 +82,17 @@ def test_field_has_the_stated_variance():
 def test_bad_field_parameters_are_refused(bad, named):
     with pytest.raises(InvalidInputError, match=named):
         gaussian_field(np.random.default_rng(0), **{"modes": 4, "alpha": 2.0, "tau": 3.0, **bad})
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_periodic_waves_have_the_spectrum_of_their_formula(dim):
+    modes, alpha, tau = 3, 2.0, 5.0
+    rng = np.random.default_rng(0)
+    c = np.array([gaussian_waves(rng, dim, modes, alpha, tau, deviation=2.0) for _ in range(4000)])
+    assert c.shape[1:] == (2 * modes + 1,) * dim
+    powers = np.mean(np.abs(c) ** 2, axis=0) / 2  # real and imaginary parts have this variance each
+    assert powers[(0,) * dim] == 0
+    assert powers.sum() == pytest.approx(4.0, rel=0.05)
+    one, two = (1, *[0] * (dim - 1)), (-2, *[1] * (dim - 1))  # negative frequencies are last
+    wanted = [(4 * np.pi**2 * np.sum(np.square(k)) + tau**2) ** -alpha for k in (one, two)]
+    assert powers[one] / powers[two] == pytest.approx(wanted[0] / wanted[1], rel=0.12)

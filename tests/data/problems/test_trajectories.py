@@ -8,7 +8,8 @@ import pytest
 from scipy.fft import irfft, irfft2, rfft, rfft2
 from scipy.integrate import solve_ivp
 
-from iaenet.data.problems import kuramoto_sivashinsky, navier_stokes
+from iaenet.data.problems import allen_cahn, kuramoto_sivashinsky, navier_stokes
+from iaenet.data.problems.allen_cahn import AllenCahn
 from iaenet.data.problems.exponential_steps import ETDRK4
 from iaenet.data.problems.kuramoto_sivashinsky import KuramotoSivashinsky
 from iaenet.data.problems.navier_stokes import NavierStokes
@@ -60,8 +61,9 @@ def test_fourth_order_and_exact_without_the_nonlinear_part():
     [
         (kuramoto_sivashinsky.stepper(64, 60.0), 4 * waves(64), [20, 40, 80]),
         (flow(48), vorticity(0, 48), [50, 100, 200]),
+        (allen_cahn.stepper(128, 0.02), waves(128) / 2, [20, 40, 80]),
     ],
-    ids=["kuramoto-sivashinsky", "navier-stokes"],
+    ids=["kuramoto-sivashinsky", "navier-stokes", "allen-cahn"],
 )
 def test_order_four_on_the_equations(make, first, counts):
     fine = make(1 / 1600)(first, 1600)
@@ -166,6 +168,7 @@ def test_long_steps_are_shortened_where_the_flow_is_fast():
 PROBLEMS = [
     partial(KuramotoSivashinsky, start=20.0, length=22.0, fine=64),
     partial(NavierStokes, time_step=0.1, fine=60),
+    partial(AllenCahn, time_step=2.0, fine=256, epsilon=0.02),
 ]
 
 
@@ -195,7 +198,7 @@ def test_the_solver_is_converged(make):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("problem", "bound"), [(KuramotoSivashinsky, 2e-5), (NavierStokes, 2e-5)])
+@pytest.mark.parametrize(("problem", "bound"), [(KuramotoSivashinsky, 2e-5), (NavierStokes, 2e-5), (AllenCahn, 1e-6)])
 def test_documented_accuracy_of_the_defaults(problem, bound):
     default = problem(start=10.0) if problem is KuramotoSivashinsky else problem()
     fine = type(default)(**{**vars(default), "fine": 2 * default.fine, "solver_step": default.solver_step / 4})

@@ -28,7 +28,13 @@ PROBLEMS: "LazyRegistry[type[Problem]]" = LazyRegistry(
             "kuramoto_sivashinsky:KuramotoSivashinsky",
             "chaos on a periodic line: state -> state a while later",
         ),
+        "allen-cahn": ("allen_cahn:AllenCahn", "phases on a periodic line: state -> state a while later"),
+        "advection-diffusion": (
+            "advection_diffusion:AdvectionDiffusion",
+            "a dye in a steady flow, periodic square: stream function and dye -> dye later",
+        ),
         "heat": ("heat:Heat", "heat in an insulated cube (3-D): conductivity and heating -> temperature"),
+        "ground-state": ("ground_state:GroundState", "a particle in a periodic cube (3-D): potential -> density"),
         "fetal-ecg": ("fetal_ecg:FetalECG", "electrocardiogram: mixture -> (maternal, fetal)"),
     },
 )

@@ -6,10 +6,12 @@ from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.fft import irfft2, rfft2
 
 from iaenet.data.problems.exponential_steps import ETDRK4, Spectrum
 from iaenet.data.problems.problem import Array, Channel, Sample
+from iaenet.data.problems.random_fields import gaussian_waves
 from iaenet.data.problems.trajectory import check_times, consecutive, on_periodic_grid, periodic_grid, trajectory
 from iaenet.errors import InvalidInputError
 
@@ -86,13 +88,9 @@ class NavierStokes:
 
     def initial(self, rng: np.random.Generator) -> Spectrum:
         """Coefficients `rfft2(w) / n^2` of a random vorticity on the solver's grid."""
-        k = np.arange(-MODES, MODES + 1)
-        deviation = (4 * np.pi**2 * np.add.outer(k**2, k**2) + self.tau**2) ** (-self.alpha / 2)
-        deviation[MODES, MODES] = 0
-        deviation *= self.amplitude / np.linalg.norm(deviation)
-        real, imaginary = rng.standard_normal((2, *deviation.shape))
+        k = np.fft.ifftshift(np.arange(-MODES, MODES + 1))
         c = np.zeros((self.fine, self.fine), dtype=np.complex128)
-        c[np.ix_(k, k)] = deviation * (real + 1j * imaginary)  # the real part of its sum has the wanted variance
+        c[np.ix_(k, k)] = gaussian_waves(rng, 2, MODES, self.alpha, self.tau, self.amplitude)
         found: Spectrum = rfft2(np.fft.ifft2(c, norm="forward").real, norm="forward")
         return found
 
@@ -104,20 +102,18 @@ def stepper(viscosity: float, drag: float, force: bytes, n: int) -> Callable[[fl
     `w_t = (nu Lap - mu) w - div(v w) + f`; the product is without aliasing for `|k_i| < n / 3`. `force` are the values
     of f, `(n, n)` float64 numbers.
     """
-    k, m = _wave_numbers(n)
-    square = 4 * np.pi**2 * (k**2 + m**2)
-    kept = (np.abs(k) < n / 3) & (m < n / 3)
-    divergence = np.where(kept, -2j * np.pi * k, 0), np.where(kept, -2j * np.pi * m, 0)
-    source = np.where(kept, rfft2(np.frombuffer(force).reshape(n, n), norm="forward"), 0)
+    source = np.where(_kept(n), rfft2(np.frombuffer(force).reshape(n, n), norm="forward"), 0)
+    linear = viscosity * laplacian(n) - drag
+    return lru_cache(maxsize=8)(lambda step: ETDRK4(linear, lambda w: transport(w, velocity(w), source), step))
 
-    def nonlinear(c: Spectrum) -> Spectrum:
-        w = irfft2(c, (n, n), norm="forward")
-        rates = source.copy()
-        for v, outward in zip(velocity(c), divergence, strict=True):
-            rates += outward * rfft2(v * w, norm="forward")
-        return rates
 
-    return lru_cache(maxsize=8)(lambda step: ETDRK4(-viscosity * square - drag, nonlinear, step))
+def transport(c: Spectrum, v: tuple[Array, Array], source: Spectrum) -> Spectrum:
+    """`f - div(v c)`, |k_i| < n / 3, from `rfft2(c) / n^2`, v on the grid of n x n points, and `rfft2(f) / n^2`."""
+    values = irfft2(c, (len(c), len(c)), norm="forward")
+    rates = source.copy()
+    for along, outward in zip(v, _divergence(len(c)), strict=True):
+        rates += outward * rfft2(along * values, norm="forward")
+    return rates
 
 
 def velocity(c: Spectrum) -> tuple[Array, Array]:
@@ -133,12 +129,30 @@ def stable_step(c: Spectrum) -> float:
 
 
 @lru_cache(maxsize=8)
+def laplacian(n: int) -> Array:
+    """`-|2 pi k|^2` of the coefficients `rfft2(w)` on n x n points."""
+    k, m = _wave_numbers(n)
+    return -4 * np.pi**2 * (k**2 + m**2)
+
+
+@lru_cache(maxsize=8)
 def _wave_numbers(n: int) -> tuple[Array, Array]:
     return np.fft.fftfreq(n, 1 / n)[:, None].astype(np.float64), np.arange(n // 2 + 1, dtype=np.float64)[None, :]
+
+
+def _kept(n: int) -> NDArray[np.bool_]:
+    k, m = _wave_numbers(n)
+    return (np.abs(k) < n / 3) & (m < n / 3)
+
+
+@lru_cache(maxsize=8)
+def _divergence(n: int) -> tuple[Spectrum, Spectrum]:
+    k, m = _wave_numbers(n)
+    return np.where(_kept(n), -2j * np.pi * k, 0), np.where(_kept(n), -2j * np.pi * m, 0)
 
 
 @lru_cache(maxsize=8)
 def _biot_savart(n: int) -> tuple[Spectrum, Spectrum]:
     k, m = _wave_numbers(n)
-    square = np.maximum(4 * np.pi**2 * (k**2 + m**2), 1)  # w has no mean
+    square = np.maximum(-laplacian(n), 1)  # w has no mean
     return 2j * np.pi * m / square, -2j * np.pi * k / square

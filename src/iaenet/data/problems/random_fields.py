@@ -1,6 +1,7 @@
-"""Gaussian random functions given by series: on the periodic line, and on the square by the inverse DCT-II."""
+"""Gaussian random functions given by series: periodic in any dimension, and on the square by the inverse DCT-II."""
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,27 @@ def gaussian_field(rng: np.random.Generator, modes: int, alpha: float, tau: floa
     c *= rng.standard_normal((modes, modes))
     c[0, 0] = 0.0
     return CosineSeries(c)
+
+
+def gaussian_waves(
+    rng: np.random.Generator, dim: int, modes: int, alpha: float, tau: float, deviation: float = 1.0
+) -> NDArray[np.complex128]:
+    """`c_k (2 modes + 1, ..)`, in the order of the FFT, of `f = Re sum_k c_k exp(2 pi i k x)` on [0, 1)^dim, periodic.
+
+    `c_k = s_k (N(0, 1) + i N(0, 1))`, `s_k ~ (4 pi^2 |k|^2 + tau^2)^(-alpha / 2)`, `|k_i| <= modes`, `c_0 = 0`; the
+    mean of f^2 over the cube and the draws is `deviation^2`.
+
+    >>> c = gaussian_waves(np.random.default_rng(0), 2, 16, alpha=2.5, tau=7.0, deviation=5.0)
+    >>> c.shape, bool(c[0, 0] == 0)
+    ((33, 33), True)
+    """
+    k2 = np.arange(-modes, modes + 1) ** 2
+    s = (4 * np.pi**2 * reduce(np.add.outer, [k2] * dim) + tau**2) ** (-alpha / 2)
+    s[(modes,) * dim] = 0
+    s *= deviation / np.linalg.norm(s)
+    real, imaginary = rng.standard_normal((2, *s.shape))
+    c: NDArray[np.complex128] = np.fft.ifftshift(s * (real + 1j * imaginary))
+    return c
 
 
 def cell_centres(n: int) -> Array:
