@@ -142,7 +142,8 @@ def test_every_preset_has_a_plan(table, preset):
         job.test.source()
         model_class(job.training.model["name"])
         assert job.training.data == planned[0].training.data  # the same samples for every row
-        assert job.training.budget == planned[0].training.budget
+        share = 1 / 3 if job.row.endswith("a third of the seconds") else 1.0  # but for these, all rows have as many
+        assert job.training.budget == pytest.approx(share * sizes.length.budget, abs=0.01)
         ours = job.training.model["name"] == "iaenet" and job.training.budget  # finds its own within the budget
         assert job.training.rates == ((0.0,) if ours else planned[0].training.rates)
         assert job.training.data.seed == TRAINING_SEED != TEST_SEED == job.test.seed

@@ -161,6 +161,14 @@ def test_the_spread_over_seeds_is_said():
 # ------------------------------------------------------------------ tables made of others
 
 
+def test_a_third_of_the_seconds_is_set_beside_fno():
+    third = {**IAE, "name": "IAE-Net (ours), a third of the seconds", "errors": {"128": 0.015}}
+    found = verdicts(result(FNO, third, IAE))
+    fno = FNO["errors"]["128"]
+    assert f"In a third of the seconds IAE-Net (ours) has 0.015; FNO has {fno:.3g} in all of them." in found
+    assert not [text for text in verdicts(result(FNO, IAE)) if text.startswith("In a third")]
+
+
 def test_viscosity_gathers_errors_at_home_and_the_papers_ratio():
     table = Table("viscosity", "V", kind="viscosity", made_of=MadeOf({"0.1": "a", "1.0": "b"}))
     ours = row("IAE-Net (ours)", {128: 0.2}, {})

@@ -60,7 +60,9 @@ def reproduce_command(arguments: list[str], progress: Callable[[str], Any]) -> s
 
     tables = TABLES if given.folder is None else Path(given.folder)
     if given.list:
-        return "\n".join(f"{name:<28}{load_table(name, tables).title}" for name in table_names(tables))
+        names = table_names(tables)
+        width = max(map(len, names), default=0) + 2
+        return "\n".join(f"{name:<{width}}{load_table(name, tables).title}" for name in names)
     if not given.tables:
         raise InvalidInputError("reproduce needs the name of a table, or all; `iaenet reproduce --list` shows them")
 

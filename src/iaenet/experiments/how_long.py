@@ -16,7 +16,8 @@ def how_long(result: Result) -> list[str]:
             f"{by_hand}and of learning rates.",
         ]
     return [
-        f"Every row is trained for {seconds} of a processor, set-up and validation included, at the learning rate that "
-        "did best on the validation samples in short trials. The best epoch is that of the lowest validation error.",
+        f"Every row is trained for {seconds} of a processor, or for the part of them that its name says, set-up and "
+        "validation included, at the learning rate that did best on the validation samples in short trials. The best "
+        "epoch is that of the lowest validation error.",
         f"{by_hand}and by the command: of learning rates, and of networks for IAE-Net (ours), within its seconds.",
     ]

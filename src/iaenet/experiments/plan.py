@@ -138,7 +138,7 @@ def _training(table: Table, name: str, row: Row, sizes: Preset) -> Training:
         data=Data(table.problem, parameters, (train, validation, 0), tuple(sizes.training), TRAINING_SEED),
         spread=sizes.spread,
         inputs=row.inputs,
-        budget=sizes.length.budget,
+        budget=round(row.share * sizes.length.budget, 2),
         epochs=sizes.length.epochs,
         rates=(0.0,) if finds_its_own else tuple(sizes.search.rates),
         share=sizes.search.share,

@@ -34,6 +34,7 @@ class Row:
     trials: trainings by hand that went into its settings, null if nobody counted; trials of learning rates are counted
         by themselves. Default 0: its size is that of its authors, or of our presets.
     steps_of: another row of the table, which this one is trained for as many steps as, whatever its own seconds.
+    share: of the seconds that other rows have. Default 1.
     headline: trained with the seeds of the preset's `repeats.headline`. Default false.
     presets: the presets that have this row. Default all.
     published: the published row to compare with, if it has another name. Default: same name.
@@ -49,6 +50,7 @@ class Row:
     inputs: Literal["given", "sensors", "extended", "arrays"] = "given"
     trials: int | None = 0
     steps_of: str | None = None
+    share: float = 1.0
     headline: bool = False
     presets: list[Name] = field(default_factory=lambda: list(PRESETS))
     published: str | None = None
