@@ -25,6 +25,7 @@ BEYOND = 0.02  # share of a function beyond that band from which a wider one is 
 LOCAL = 0.1  # the same, from which local convolutions are tried: jumps and edges are a matter of neighbours,
 CONVOLVED = 0.9  # if what the best convolution leaves of the outputs shows that places are places of the inputs
 LOOKED_AT = 512  # functions that this convolution is fitted to, at most
+NODES = 64  # of a latent grid on a line, up to which convolutions of three points reach far enough
 TRIED = (4, 8, 12, 16, 20, 24)  # harmonics of that map
 EXACT = 1e-5  # what a map leaves by rounding alone: of those that leave no more, the one of fewest harmonics is taken
 FIT = 1024  # numbers on its input's side, at most: a fit takes a second
@@ -171,7 +172,8 @@ def candidates(data: Sequence[Pair]) -> tuple[list[Candidate], Facts]:
     if dim == 2 and not local and near:
         add("local", share, [SpectralIAE(Fourier(min(20, finest // 2)), latent=64), GridConv()], width=32, blocks=3)
     if dim == 1 and not local:
-        add("convolutions", "all places may be alike", [SpectralConv(24), GridConv()], width=32, blocks=4, post=0)
+        near_by = GridConv(kernel_size=3 if finest <= NODES else 5)
+        add("convolutions", "all places may be alike", [SpectralConv(24), near_by], width=32, blocks=4, post=0)
         if facts.linear_residual > WORTH:  # the usual network has no linear start
             found.reverse()
     if dim == 1 and near and finest >= 128:
