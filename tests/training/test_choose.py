@@ -119,6 +119,17 @@ def test_a_linear_map_is_known_as_one():
     assert [one.name for one in found] == ["convolutions", "spectral"]  # the likeliest without a linear start
 
 
+def test_convolutions_reach_further_on_finer_latent_grids():
+    chance = torch.Generator().manual_seed(0)
+    for n, points in ((64, 3), (128, 5)):
+        grid = Discretization.uniform(n, periodic=True)
+        phases = torch.rand(40, 1, 1, generator=chance)
+        shocks = torch.sign(torch.cos(2 * torch.pi * (grid.points.float() + phases)))  # no coarser grid holds them
+        found, _ = candidates([(Field(grid, one), Field(grid, one.roll(n // 4, 0))) for one in shocks])
+        local = next(one for one in found if one.name == "convolutions")
+        assert local.options["branches"][1]["kernel_size"] == points
+
+
 def test_whoever_gives_branches_has_chosen(tmp_path, monkeypatch):
     scripted(monkeypatch, {})
     own = {"branches": [{"name": "spectral-conv", "modes": 3}], "width": 8}
