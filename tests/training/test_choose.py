@@ -130,6 +130,16 @@ def test_convolutions_reach_further_on_finer_latent_grids():
         assert local.options["branches"][1]["kernel_size"] == points
 
 
+def test_in_a_periodic_square_a_unet_is_the_likeliest_where_no_linear_map_is_near():
+    grid, chance = Discretization.uniform((16, 16), periodic=True), torch.Generator().manual_seed(0)
+    phases = 2 * torch.pi * torch.rand(40, 2, 1, 1, generator=chance)
+    x, y = (2 * torch.pi * grid.points.float()).unsqueeze(-1).unbind(1)
+    fields = (x + phases[:, 0]).sin() + (y + phases[:, 1]).cos()
+    for power, first in ((1, "spectral"), (2, "U-Net")):
+        found, _ = candidates([(Field(grid, 3 * f), Field(grid, f.roll(40, 0) ** power)) for f in fields])
+        assert found[0].name == first
+
+
 def test_whoever_gives_branches_has_chosen(tmp_path, monkeypatch):
     scripted(monkeypatch, {})
     own = {"branches": [{"name": "spectral-conv", "modes": 3}], "width": 8}

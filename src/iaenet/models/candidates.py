@@ -134,10 +134,10 @@ def _left_of_the_last(data: Sequence[Pair], shape: Sequence[int], modes: int) ->
 def candidates(data: Sequence[Pair]) -> tuple[list[Candidate], Facts]:
     """Networks for normalised training pairs, the likeliest first, and the facts that they follow from.
 
-    What `presets.for_pairs` finds comes first, but on a line without a linear start convolutions do: where all places
-    are alike they learn from each. Functions that reach beyond its band call for a wider one, jumps and edges for
-    convolutions on the grid (on a line, a U-Net), values that are given elsewhere than they are asked for, for kernels
-    on the points.
+    What `presets.for_pairs` finds comes first, but on a line without a linear start convolutions do, and in a periodic
+    square a U-Net: where all places are alike they learn from each. Functions that reach beyond its band call for a
+    wider one, jumps and edges for convolutions on the grid (on a line, a U-Net), values that are given elsewhere than
+    they are asked for, for kernels on the points.
     """
     rule = for_pairs(data)
     shape = rule["grid"]
@@ -168,6 +168,11 @@ def candidates(data: Sequence[Pair]) -> tuple[list[Candidate], Facts]:
     if dim == 2 and wraps and beyond > BEYOND and finest >= 24:
         wide = [SpectralIAE(Fourier(12), latent=16, groups=4), SpectralConv(12)]
         add("wide band", share, wide, width=32, blocks=2)
+    round_about = dim == 2 and all(data[0][0].discretization.periodic)
+    if round_about and not local and finest >= 16 and facts.linear_residual > WORTH:
+        levels = [SpectralConv(12), GridUNet(depth=3)]
+        add("U-Net", "all places may be alike, and no linear map is near", levels, width=16, blocks=1)
+        found.insert(0, found.pop())
     near = beyond > LOCAL and facts.convolution_residual < CONVOLVED
     if dim == 2 and not local and near:
         add("local", share, [SpectralIAE(Fourier(min(20, finest // 2)), latent=64), GridConv()], width=32, blocks=3)
