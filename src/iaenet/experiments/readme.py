@@ -30,28 +30,27 @@ names a folder with tables of your own.
 and with its augmentation, in `cpu` smaller. `IAE-Net (ours)` is the network of this package, and `IAE-Net (ours, ..)`
 are variants of it. Each page has a matrix of the paper's ideas that a row has, read off its network.
 
-Within a table all rows have the same data, validation samples, optimizer, search for a learning rate and, but for whole
-epochs, seconds of training. Figures are mean relative L2 errors on the test samples, at the resolution of the training.
-The page of a table has every row, every resolution, the trials behind each row, and all that differs from the paper.
-"""
-MEASURED = """
-Measured with version {versions}. If yours is another one, networks may have changed since: the YAML files describe
-those of the version that they come with.
+Within a table all rows have the same data, validation samples, optimizer, search for a learning rate and seconds of
+training, unless a row's name says otherwise. Figures are mean relative L2 errors on the test samples, at the resolution
+of the training. The page of a table has every row, every resolution, the trials behind each row, and all that differs
+from the paper.
+
+The last column has the version that a table was measured with. If yours is another one, networks may have changed
+since: the YAML files describe those of the version that they come with.
 """
 
 
 def write_readme(folder: Traversable, results: Path, path: Path) -> None:
     """Write the list of the tables in `folder` with what is in `results`."""
     base = f"{results.name}/" if path.parent != results else ""
-    cells = [["table", "what it is", "published IAE-Net", "its form here", "IAE-Net (ours)", "what came out"]]
-    versions = set()
+    cells = [
+        ["table", "what it is", "published IAE-Net", "its form here", "IAE-Net (ours)", "what came out", "version"]
+    ]
     for name in table_names(folder):
         result = read_json(results / f"{name}.json")
         if result is None:
-            cells.append([name, load_table(name, folder).title, DASH, DASH, DASH, "not measured yet"])
+            cells.append([name, load_table(name, folder).title, DASH, DASH, DASH, "not measured yet", DASH])
         else:
-            cells.append(summary_line(result, base))
-            versions.add(result["machine"]["iaenet"])
-    measured = MEASURED.format(versions=", ".join(sorted(versions)))
+            cells.append([*summary_line(result, base), result["machine"]["iaenet"]])
     with replacing(path) as beside:
-        beside.write_text(f"{TEXT}{measured}\n{Grid('Tables', cells).markdown()}\n", encoding="utf-8")
+        beside.write_text(f"{TEXT}\n{Grid('Tables', cells).markdown()}\n", encoding="utf-8")
