@@ -121,7 +121,7 @@ def test_a_linear_map_is_known_as_one():
 
 def test_convolutions_reach_further_on_finer_latent_grids():
     chance = torch.Generator().manual_seed(0)
-    for n, points in ((64, 3), (128, 5)):
+    for n, points in ((96, 3), (128, 5)):
         grid = Discretization.uniform(n, periodic=True)
         phases = torch.rand(40, 1, 1, generator=chance)
         shocks = torch.sign(torch.cos(2 * torch.pi * (grid.points.float() + phases)))  # no coarser grid holds them
